@@ -1,0 +1,62 @@
+# make demo   set up and turn an example sample into a density
+# make test   set up and run the tests
+# make lint   style and types        make wheel   build the wheel and try it in an empty environment
+# make bench  timings against other libraries
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+SOURCES := $(shell find src -name '*.py')
+
+.PHONY: demo test lint wheel bench clean
+.DELETE_ON_ERROR:
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "amortized-kde needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) -e '.[plot]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.user
+	$(PIP) -e '.[dev]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) -e '.[bench]'
+	touch $@
+
+# Compiled loops are cached beside the sources; a loop does not notice when one that it calls was edited.
+$(VENV)/.compiled: $(BIN)/python $(SOURCES)
+	find src -name '*.nb[ic]' -delete
+	touch $@
+
+demo: $(VENV)/.user $(VENV)/.compiled
+	mkdir -p demo
+	$(BIN)/amortized-kde fit examples/faithful.csv --column eruptions --bounds 0 none --out demo/density.csv --plot demo/density.png
+
+test: $(VENV)/.dev $(VENV)/.compiled
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+wheel: $(VENV)/.dev
+	rm -rf build/wheel build/empty
+	$(BIN)/python -m build --wheel --outdir build/wheel
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt build/wheel/*.whl
+	cd build && empty/bin/amortized-kde fit ../examples/galaxies.csv --json && empty/bin/amortized-kde models
+
+bench: $(VENV)/.bench $(VENV)/.compiled
+	$(BIN)/python benchmarks/selectors.py
+	$(BIN)/python benchmarks/tasks.py
+	$(BIN)/python benchmarks/first_use.py
+	$(BIN)/python benchmarks/training_step.py
+
+clean:
+	rm -rf $(VENV) demo build dist
+	find . -name '*.nb[ic]' -delete

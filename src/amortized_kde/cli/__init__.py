@@ -1,0 +1,69 @@
+"""The command line: arguments enter, words, JSON, tables and pictures leave. No mathematics is done here.
+
+Bad input ends with one sentence on standard error and exit status 2. Everything heavy is imported by the command that
+needs it.
+"""
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from amortized_kde.cli import densities, research
+from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+for command in (densities.fit, densities.compare, densities.score, research.models, research.train, research.reproduce):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from amortized_kde import __version__
+
+        typer.echo(f"amortized-kde {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Probability densities from samples, judged by the logarithmic score."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0, or 2 with one sentence on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            # A terminal that cannot show ± shows a question mark.
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", AmortizedKdeWarning)
+            warnings.showwarning = _teller(warnings.showwarning)
+            app(args=arguments, prog_name="amortized-kde")
+    except AmortizedKdeError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _teller(usual: Any) -> Any:
+    """What prints our warnings, each once and in one line, and leaves others to the usual way."""
+    told: set[str] = set()
+
+    def tell(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
+        if not issubclass(category, AmortizedKdeWarning):
+            usual(message, category, *details, **more)
+        elif str(message) not in told:
+            told.add(str(message))
+            print(f"warning: {message}", file=sys.stderr)
+
+    return tell

@@ -1,0 +1,270 @@
+"""The commands for samples: fit, compare, score."""
+
+import math
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from amortized_kde.cli.reports import about_row, print_comparison, print_facts, print_json
+from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from amortized_kde.benchmark.heldout import HeldOutScore
+    from amortized_kde.density import KernelDensity
+    from amortized_kde.integrations.tables import Column
+
+__all__ = ["compare", "fit", "score"]
+
+OPEN_SIDE = ("none", "-", "inf")
+
+
+class Missing(StrEnum):
+    """What to do with missing values."""
+
+    fail = "raise"
+    omit = "omit"
+
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="CSV, TSV, one number a line, or Parquet; - for standard input.")
+]
+ColumnName = Annotated[str | None, typer.Option("--column", metavar="NAME", help="Column, by name or number from 1.")]
+BoundsPair = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--bounds", metavar="A B", help="Hard limits of the variable; none for an open side: --bounds 0 none."
+    ),
+]
+Method = Annotated[
+    str | None, typer.Option("--method", metavar="NAME", help="How to choose the bandwidth; a wrong name lists all.")
+]
+Bandwidth = Annotated[
+    float | None, typer.Option("--bandwidth", metavar="H", help="A bandwidth of your own instead, in data units.")
+]
+Picture = Annotated[str | None, typer.Option("--plot", metavar="PNG", help="Draw a picture; PDF and SVG work too.")]
+Grid = Annotated[
+    int, typer.Option("--grid", metavar="N", min=2, max=10**7, help="Points of the curve in files and pictures.")
+]
+Nan = Annotated[Missing, typer.Option("--nan", help="Refuse missing values, or leave them out.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", metavar="N", min=1, help="Use at most so many threads; default: all cores.")
+]
+
+
+def fit(
+    file: File,
+    column: ColumnName = None,
+    bounds: BoundsPair = None,
+    method: Method = None,
+    bandwidth: Bandwidth = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="CSV", help="Write x, density, log_density and cdf.")
+    ] = None,
+    plot: Picture = None,
+    grid: Grid = 512,
+    nan: Nan = Missing.fail,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Turn one column of numbers into a density."""
+    from amortized_kde.benchmark.heldout import PROMINENCE
+    from amortized_kde.integrations.tables import read_column, write_density
+
+    data = read_column(file, column, nan=nan.value)
+    density = _fit(data, bounds, method, bandwidth, threads)
+    if out is not None:
+        write_density(out, density, density.grid(grid), threads=threads)
+    if plot is not None:
+        _draw_one(plot, density, data, grid)
+    facts = {
+        **_about(density, data),
+        "mean": density.mean(),
+        "median": density.ppf(0.5),
+        "interval_90": density.interval(0.9),
+        "modes": density.modes(prominence=PROMINENCE).tolist(),
+        "files": [name for name in (out, plot) if name is not None],
+    }
+    (print_json if as_json else print_facts)(facts)
+
+
+def compare(
+    file: File,
+    column: ColumnName = None,
+    bounds: BoundsPair = None,
+    methods: Annotated[
+        str | None, typer.Option("--methods", metavar="A,B,...", help="Which to compare; default: all.")
+    ] = None,
+    folds: Annotated[int, typer.Option("--folds", metavar="K", min=2, help="Parts that are held out in turn.")] = 10,
+    plot: Picture = None,
+    grid: Grid = 512,
+    nan: Nan = Missing.fail,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Put the selectors side by side: bandwidth, held-out score, modes."""
+    from amortized_kde import selectors
+    from amortized_kde.benchmark.heldout import held_out_scores
+    from amortized_kde.integrations.tables import read_column
+
+    names = selectors() if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    data = read_column(file, column, nan=nan.value)
+    limits = _read_bounds(bounds)
+    rows = held_out_scores(data.values, names, bounds=limits, folds=folds, threads=threads)
+    if all(row.bandwidth is None for row in rows):
+        raise DegenerateSampleError(
+            f"no method has an answer for column {data.name!r} of {data.source}; the first: {rows[0].failure}"
+        )
+    if plot is not None:
+        _draw_all(plot, rows, data, limits, grid)
+    protocol = f"{folds}-fold held-out" if folds < data.values.size else "leave-one-out"
+    facts = {**_about_data(data), "bounds": limits or (None, None), "files": [] if plot is None else [plot]}
+    if as_json:
+        print_json({**facts, "protocol": protocol, "rows": [about_row(row) for row in rows]})
+    else:
+        print_comparison(facts, rows, protocol)
+
+
+def score(
+    file: File,
+    outcomes: Annotated[
+        str, typer.Option("--outcomes", metavar="FILE", help="Where the truth fell: numbers to score.")
+    ],
+    column: ColumnName = None,
+    outcomes_column: Annotated[
+        str | None,
+        typer.Option("--outcomes-column", metavar="NAME", help="Column of the outcomes; default: as FILE's."),
+    ] = None,
+    bounds: BoundsPair = None,
+    method: Method = None,
+    bandwidth: Bandwidth = None,
+    nan: Nan = Missing.fail,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Score outcomes under the density of FILE, in bits; lower is better."""
+    from amortized_kde import log_score
+    from amortized_kde.integrations.tables import STANDARD_INPUT, read_column
+
+    if file == outcomes == STANDARD_INPUT:
+        raise InvalidParameterError("standard input can be read only once; give FILE or --outcomes a file's name.")
+    data = read_column(file, column, nan=nan.value)
+    truth = read_column(outcomes, outcomes_column, prefer=data.name, nan=nan.value)
+    density = _fit(data, bounds, method, bandwidth, threads)
+    scores = log_score(density, truth.values)
+    facts = {
+        **_about(density, data),
+        "outcomes_file": truth.source,
+        "outcomes": truth.values.size,
+        "outcomes_missing_omitted": truth.omitted,
+        **_about_scores(density, truth, scores),
+    }
+    if as_json:
+        print_json({**facts, "scores": scores.tolist()})
+    else:
+        print_facts(facts)
+        typer.echo("Scores are logarithmic, in bits; lower is better.")
+
+
+def _read_bounds(given: tuple[str, str] | None) -> tuple[float | None, float | None] | None:
+    """A pair of numbers, None where a side is open."""
+    if not given:
+        return None
+    ends: list[float | None] = []
+    for text, also_open in zip(given, ("-inf", "+inf"), strict=True):
+        try:
+            ends.append(None if text.lower() in (*OPEN_SIDE, also_open) else float(text))
+        except ValueError:
+            raise InvalidBoundsError(
+                f"--bounds takes two numbers, not {text!r}; write none for a side that is open: --bounds 0 none."
+            ) from None
+    return ends[0], ends[1]
+
+
+def _fit(
+    data: "Column", bounds: tuple[str, str] | None, method: str | None, bandwidth: float | None, threads: int | None
+) -> "KernelDensity":
+    import amortized_kde as akde
+    from amortized_kde.estimate import DEFAULT_METHOD
+
+    limits = _read_bounds(bounds)
+    if bandwidth is None:
+        return akde.fit(data.values, bounds=limits, method=method or DEFAULT_METHOD, threads=threads)
+    if method is not None:
+        raise InvalidParameterError("--method and --bandwidth exclude each other; give one of them.")
+    return akde.KernelDensity(data.values, bandwidth, bounds=limits)
+
+
+def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) -> None:
+    from amortized_kde import figures
+
+    ax = density.plot(figures.new_axes(), count=grid)
+    ax.set_title(f"{density.method}, bandwidth {density.bandwidth:.4g}, n = {density.points.size}", fontsize=10)
+    # A dollar sign in a column's name is no mathematics.
+    ax.set_xlabel(_axis_name(data), parse_math=False)
+    _save(ax, path)
+
+
+def _draw_all(
+    path: str,
+    rows: Iterable["HeldOutScore"],
+    data: "Column",
+    bounds: tuple[float | None, float | None] | None,
+    grid: int,
+) -> None:
+    from amortized_kde import figures
+
+    curves = {}
+    for row in rows:
+        if row.density is not None:
+            at = row.density.grid(grid)
+            judged = "" if row.score is None else f"\n{row.score.value:.4f} bits"
+            curves[f"{row.method}, bandwidth {row.bandwidth:.4g}{judged}"] = (at, row.density.pdf(at))
+    ax = figures.draw_comparison(curves, points=data.values, bounds=bounds or (None, None), name=_axis_name(data))
+    _save(ax, path)
+
+
+def _axis_name(data: "Column") -> str:
+    return "x" if data.name.isdecimal() else data.name
+
+
+def _save(ax: Any, path: str) -> None:
+    from amortized_kde.figures import save_figure
+    from amortized_kde.integrations.tables import writing
+
+    with writing(path):
+        save_figure(ax, path)
+
+
+def _about_data(data: "Column") -> dict[str, Any]:
+    return {
+        "file": data.source,
+        "column": data.name,
+        "observations": data.values.size,
+        "missing_omitted": data.omitted,
+    }
+
+
+def _about(density: "KernelDensity", data: "Column") -> dict[str, Any]:
+    return {
+        **_about_data(data),
+        "method": density.method,
+        "bandwidth": density.bandwidth,
+        "bounds": density.bounds,
+        "working_domain": density.domain,
+    }
+
+
+def _about_scores(density: "KernelDensity", truth: "Column", scores: Any) -> dict[str, Any]:
+    """The mean over all outcomes, which is infinite if one lies outside, and over those inside."""
+    from amortized_kde.score import expected_score_by_draws
+
+    inside = truth.values[scores < math.inf]
+    mean = expected_score_by_draws(density, inside) if inside.size else None
+    outside = truth.values.size - inside.size
+    facts = {"outside_the_bounds": outside, "mean_score": math.inf if outside or mean is None else mean.value}
+    if outside:
+        facts["mean_score_inside"] = None if mean is None else mean.value
+    return {**facts, "standard_error": None if mean is None else mean.standard_error}

@@ -1,0 +1,212 @@
+"""The composition: sample, domain, selector, density. What people call first.
+
+Raw samples and options enter; a bandwidth, many of them, or a density leave.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from amortized_kde.density import KernelDensity
+from amortized_kde.domain import Bounds, check_inside, read_bounds, working_domain
+from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, FallbackWarning
+from amortized_kde.sample import Nan, Sample, Samples, check_nan, read_sample, read_samples
+from amortized_kde.selectors import FAILURES, FALLBACKS, SELECTORS, Selection, Selector, find_selector
+
+__all__ = ["DEFAULT_METHOD", "bandwidth", "fit", "selectors"]
+
+Array = NDArray[np.float64]
+
+DEFAULT_METHOD = "amortized"
+
+
+def bandwidth(
+    x: ArrayLike | Sequence[ArrayLike],
+    *,
+    method: str = DEFAULT_METHOD,
+    bounds: Sequence[float | None] | None = None,
+    axis: int | None = None,
+    reference: ArrayLike | None = None,
+    nan: Nan = "raise",
+    threads: int | None = None,
+) -> Any:
+    """Choose how much to smooth: the standard deviation of the Gaussian kernel, in data units.
+
+    Parameters
+    ----------
+    x : array_like
+        One sample of shape (n,), or many of them with `axis`.
+    method : str
+        One of `selectors()`.
+    bounds : (float or None, float or None), optional
+        Hard limits of the variable. The sample must lie inside; the classical selectors except ``lcv`` make no other
+        use of them.
+    axis : int, optional
+        The axis along which each sample lies, as in `numpy.std`. NaN is then a missing value. A list of sequences of
+        unequal length is many samples with ``axis=-1``.
+    reference : array_like, optional
+        Historical data from which the working domain is taken on the open sides.
+    nan : {"raise", "omit"}
+        What to do with missing values in one sample.
+    threads : int, optional
+        At most so many threads; by default all cores.
+
+    Returns
+    -------
+    float, or ndarray of the shape of `x` without `axis`
+
+    Raises
+    ------
+    InvalidSampleError, InvalidBoundsError, InvalidParameterError
+        For input that cannot be used; the sentence says why.
+    DegenerateSampleError
+        If one sample has no scale: a single value, or all values equal.
+
+    Warns
+    -----
+    FallbackWarning
+        If the selector took its documented other way (for example where the interquartile range is 0).
+    BadRowsWarning
+        With `axis`, if some samples have no answer; theirs is NaN.
+
+    Examples
+    --------
+    >>> round(bandwidth([1, 2, 4, 7], method="silverman"), 4)
+    1.527
+    >>> bandwidth([[1, 2, 4, 7], [10, 20, 40, 70]], method="silverman", axis=-1).round(4)
+    array([ 1.527 , 15.2703])
+    """
+    check_nan(nan)
+    selector, limits = find_selector(method), read_bounds(bounds)
+    frame = _frame(limits, reference)
+    if axis is None:
+        sample = read_sample(x, nan=nan)  # type: ignore[arg-type]
+        return _one_bandwidth(sample, limits, frame, selector, threads)
+    samples = read_samples(x, axis=axis, ascending=selector.ascending)
+    outside = _outside(samples, limits)
+    selection = selector.select(samples, limits, frame, threads=threads)
+    selection.bandwidths[outside] = math.nan
+    _warn_of_rows(samples, outside, selection, method)
+    return float(selection.bandwidths[0]) if samples.shape == () else selection.bandwidths.reshape(samples.shape)
+
+
+def fit(
+    x: ArrayLike,
+    *,
+    bounds: Sequence[float | None] | None = None,
+    method: str = DEFAULT_METHOD,
+    reference: ArrayLike | None = None,
+    truncate: bool = False,
+    nan: Nan = "raise",
+    threads: int | None = None,
+) -> KernelDensity:
+    """Turn one sample into a density.
+
+    Parameters
+    ----------
+    x : array_like of shape (n,)
+        The sample.
+    bounds : (float or None, float or None), optional
+        Hard limits; the density is truncated to them and renormalised (paper, eq. 8).
+    method : str
+        One of `selectors()`.
+    reference : array_like, optional
+        Historical data from which the working domain is taken on the open sides.
+    truncate : bool
+        Cut the density at the working domain on the open sides too, as the paper does.
+    nan : {"raise", "omit"}
+        What to do with missing values.
+    threads : int, optional
+        At most so many threads; by default all cores.
+
+    Returns
+    -------
+    KernelDensity
+
+    Raises
+    ------
+    As `bandwidth`.
+
+    Examples
+    --------
+    >>> d = fit([0.1, 0.2, 0.2, 0.5, 0.9], bounds=(0, 1), method="silverman")
+    >>> d
+    KernelDensity(n=5, bandwidth=0.146038, bounds=(0.0, 1.0), method='silverman')
+    """
+    selector, limits = find_selector(method), read_bounds(bounds)
+    sample = read_sample(x, nan=nan)
+    h = _one_bandwidth(sample, limits, _frame(limits, reference), selector, threads)
+    domain = working_domain(sample.values, limits, reference=reference)
+    if truncate:
+        limits = Bounds(*domain)
+    return KernelDensity.from_sample(sample, h, limits, domain=domain, method=method)
+
+
+def selectors() -> tuple[str, ...]:
+    """Every name that ``method=`` takes.
+
+    Examples
+    --------
+    >>> "silverman" in selectors()
+    True
+    """
+    return tuple(SELECTORS)
+
+
+def _frame(bounds: Bounds, reference: ArrayLike | None) -> Bounds:
+    """The ends of the working domain that do not depend on the sample: hard bounds, or those of the reference."""
+    if reference is None:
+        return bounds
+    return Bounds(*working_domain(read_sample(reference, what="reference").values, bounds))
+
+
+def _one_bandwidth(sample: Sample, bounds: Bounds, frame: Bounds, selector: Selector, threads: int | None) -> float:
+    check_inside(sample.values, bounds)
+    selection = selector.select(sample.as_batch(), bounds, frame, threads=threads)
+    method = selector.name
+    code = int(selection.codes[0])
+    if code in FAILURES:
+        raise DegenerateSampleError(
+            f"method {method!r} has no answer for this sample of {sample.values.size}: {FAILURES[code]}; "
+            "give a bandwidth of your own to KernelDensity."
+        )
+    if code in FALLBACKS:
+        warnings.warn(f"{method}: {FALLBACKS[code]}.", FallbackWarning, stacklevel=3)
+    return float(selection.bandwidths[0])
+
+
+def _outside(samples: Samples, bounds: Bounds) -> NDArray[np.bool_]:
+    """Which samples reach beyond the bounds."""
+    outside, used = np.zeros(len(samples), bool), samples.sizes > 0
+    if not bounds.is_open:
+        beyond = (samples.values < bounds.lower) | (samples.values > bounds.upper)
+        # reduceat takes a start without values for one with the next value, so empty samples are left out.
+        outside[used] = np.logical_or.reduceat(beyond, samples.offsets[:-1][used])
+    return outside
+
+
+def _warn_of_rows(samples: Samples, outside: NDArray[np.bool_], selection: Selection, method: str) -> None:
+    empty = (samples.sizes == 0) & ~samples.unusable
+    fine = ~(empty | samples.unusable | outside)
+    reasons = {
+        "infinite value": samples.unusable,
+        "empty or all missing": empty,
+        "outside the bounds": outside,
+        **{sentence: fine & (selection.codes == code) for code, sentence in FAILURES.items()},
+    }
+    counts = {reason: int(np.sum(rows)) for reason, rows in reasons.items() if np.any(rows)}
+    if counts:
+        listing = "; ".join(f"{count} × {reason}" for reason, count in counts.items())
+        warnings.warn(
+            f"{sum(counts.values())} of {len(samples)} samples have no answer (NaN): {listing}.",
+            BadRowsWarning,
+            stacklevel=3,
+        )
+    for code, sentence in FALLBACKS.items():
+        count = int(np.sum(fine & (selection.codes == code)))
+        if count:
+            warnings.warn(f"{method}, {count} of {len(samples)} samples: {sentence}.", FallbackWarning, stacklevel=3)

@@ -1,0 +1,133 @@
+"""Pictures from plain arrays, on matplotlib axes. Matplotlib is imported when the first one is drawn."""
+
+from collections.abc import Mapping
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.errors import InvalidParameterError, MissingExtraError
+
+__all__ = ["COLOURS", "draw_comparison", "draw_density", "new_axes", "save_figure"]
+
+Array = NDArray[np.float64]
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# A rug of more ticks than pixels is a bar that says nothing.
+MOST_TICKS = 1000
+
+
+def new_axes() -> Any:
+    """Give axes on a figure of their own, which no window shows."""
+    return _new_figure(7.0, 4.0).add_subplot()
+
+
+def _new_figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            "pictures need matplotlib; install it with: pip install 'amortized-kde[plot]'"
+        ) from None
+    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def _current_axes() -> Any:
+    new_axes()
+    from matplotlib import pyplot
+
+    return pyplot.gca()
+
+
+def draw_density(
+    ax: Any,
+    grid: Array,
+    density: Array,
+    *,
+    points: Array | None = None,
+    bounds: tuple[float | None, float | None] = (None, None),
+    label: str | None = None,
+) -> Any:
+    """Draw a density with a rug of the points and its bounds; with `ax` None, on pyplot's current axes."""
+    ax = _current_axes() if ax is None else ax
+    (line,) = ax.plot(grid, density, label=label)
+    ax.fill_between(grid, density, color=line.get_color(), alpha=0.15, linewidth=0)
+    _draw_ground(ax, points, bounds)
+    return ax
+
+
+def _draw_ground(ax: Any, points: Array | None, bounds: tuple[float | None, float | None]) -> None:
+    if points is not None:
+        ticks = np.quantile(points, np.linspace(0.0, 1.0, MOST_TICKS)) if points.size > MOST_TICKS else points
+        # Data above, axes below: the ticks stay at the bottom whatever the density's height.
+        ax.plot(
+            ticks,
+            np.full(ticks.size, 0.015),
+            "|",
+            color="0.25",
+            markersize=8,
+            alpha=0.6,
+            transform=ax.get_xaxis_transform(),
+        )
+    for bound in bounds:
+        if bound is not None:
+            ax.axvline(bound, color="0.4", linewidth=0.8, linestyle=":")
+    ax.set_ylim(bottom=0.0)
+    ax.set_ylabel("density")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def draw_comparison(
+    densities: Mapping[str, tuple[Array, Array]],
+    *,
+    points: Array,
+    bounds: tuple[float | None, float | None],
+    name: str,
+) -> Any:
+    """Draw densities over a histogram of the points, each in a panel of its own with the others in grey behind it.
+
+    Selectors often agree; drawn over each other, their curves could not be told apart. Each entry is label: (grid,
+    density). The first panel's axes are returned.
+    """
+    across = 2 if len(densities) == 4 else min(3, len(densities))
+    down = -(-len(densities) // across)
+    figure = _new_figure(3.2 * across + 0.6, 2.4 * down + 0.4)
+    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+    # Rice's rule: unlike rules with a width it cannot ask for a million bins because of one outlier.
+    heights, edges = np.histogram(points, bins=min(200, int(np.ceil(2.0 * np.cbrt(points.size)))), density=True)
+    for ax, (label, (grid, density)), colour in zip(panels.flat, densities.items(), cycle(COLOURS), strict=False):
+        ax.stairs(heights, edges, fill=True, color="0.9")
+        for others in densities.values():
+            ax.plot(*others, color="0.65", linewidth=0.8)
+        ax.plot(grid, density, color=colour, linewidth=2.0)
+        _draw_ground(ax, points, bounds)
+        ax.set_title(label, fontsize=9)
+        ax.set_ylabel("")
+    for ax in panels.flat[len(densities) :]:
+        ax.set_axis_off()
+    for ax in panels.flat[len(densities) - across : len(densities)]:
+        ax.tick_params(labelbottom=True)
+    # A dollar sign in a column's name is no mathematics.
+    figure.supxlabel(name, fontsize=10, parse_math=False)
+    figure.supylabel("density", fontsize=10)
+    return panels[0, 0]
+
+
+def save_figure(ax: Any, path: str) -> None:
+    """Write the figure that holds the axes to a file; the name's ending says the format, PNG if there is none.
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is no such format.
+    """
+    kind = Path(path).suffix.lstrip(".").lower() or "png"
+    known = ax.figure.canvas.get_supported_filetypes()
+    if kind not in known:
+        raise InvalidParameterError(
+            f"{path!r}: pictures cannot be written as {kind!r}; take one of {', '.join(known)}."
+        )
+    ax.figure.savefig(path, format=kind)

@@ -1,0 +1,1 @@
+"""One file for each outside format or library; none of them is imported before it is needed."""

@@ -1,0 +1,79 @@
+"""The shipped trained models: weights as safetensors, one folder a model with its card. Load, verify, list.
+
+A name enters, a verified `Model` leaves. How it was trained is told by its card only.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from amortized_kde.errors import UnreadableFileError
+from amortized_kde.network import Layer
+
+__all__ = ["FORMAT", "Model", "load_model", "model_names", "models", "read_model"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A trained network: its name, its layers, what its output is, and its card."""
+
+    name: str
+    layers: tuple[Layer, ...] = field(repr=False)
+    output: str
+    card: dict[str, Any] = field(repr=False)
+
+
+def model_names() -> tuple[str, ...]:
+    """Names of the shipped models."""
+    root = resources.files(__name__)
+    return tuple(sorted(entry.name for entry in root.iterdir() if entry.is_dir() and (entry / "card.json").is_file()))
+
+
+@cache
+def load_model(name: str) -> Model:
+    """Load a shipped model; the checksum and the format in its card are verified."""
+    return read_model(resources.files(__name__) / name)
+
+
+def read_model(folder: Traversable) -> Model:
+    """Read ``card.json`` and ``weights.safetensors`` of a folder.
+
+    Raises
+    ------
+    UnreadableFileError
+        If a file is missing or damaged, the checksum differs, or the format is newer than this package.
+    """
+    from safetensors.numpy import load
+
+    try:
+        card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+        data = (folder / "weights.safetensors").read_bytes()
+    except (OSError, ValueError) as error:
+        raise UnreadableFileError(f"the model in {folder} cannot be read ({error}).") from None
+    if card.get("format") != FORMAT:
+        raise UnreadableFileError(
+            f"the model in {folder} has format {card.get('format')}; this package reads {FORMAT}."
+        )
+    if hashlib.sha256(data).hexdigest() != card.get("sha256"):
+        raise UnreadableFileError(f"the weights in {folder} do not match the checksum in their card; get them again.")
+    arrays = load(data)
+    count = len(arrays) // 2
+    layers = tuple(Layer(arrays[f"weight{i}"], arrays[f"bias{i}"]) for i in range(count))
+    return Model(card["name"], layers, card["recipe"]["network"]["output"], card)
+
+
+def models() -> dict[str, dict[str, Any]]:
+    """The shipped trained models by name, each with its card: recipe, seed, step kept, scores, conventions, checksum.
+
+    Examples
+    --------
+    >>> models()["gmm32"]["seed"]
+    2026
+    """
+    return {name: load_model(name).card for name in model_names()}

@@ -1,0 +1,10 @@
+"""Bandwidth selectors: samples and bounds enter, one bandwidth a sample leaves, in data units.
+
+A selector sees many samples at once; one sample is a batch of one. The classical ones ignore the bounds, as in the
+paper (Appendix A.4), except for ``lcv``.
+"""
+
+from amortized_kde.selectors.outcome import FAILURES, FALLBACKS, Selection
+from amortized_kde.selectors.table import SELECTORS, Selector, find_selector
+
+__all__ = ["FAILURES", "FALLBACKS", "SELECTORS", "Selection", "Selector", "find_selector"]

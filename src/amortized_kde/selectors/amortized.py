@@ -1,0 +1,52 @@
+"""The learned selectors: features of the sample in its working domain, a network, and back to data units.
+
+    h = a F(feat(T(S)))      on a domain [m - a, m + a]  (paper, eqs. 3, 4, 10 and 11)
+    h = sd(S) F(n)           for the Gaussian model      (paper, eq. 13)
+
+Below n = 5 and above n = 256, the sizes of the training tasks, the network is asked at n = 5 or 256; above, its answer
+shrinks on as n^(-1/5), the rate of the classical rules.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.domain import Bounds
+from amortized_kde.features import TRAINED_SIZES, moments, moments_in_domain, network_inputs
+from amortized_kde.models import Model
+from amortized_kde.network import forward
+from amortized_kde.sample import Samples
+from amortized_kde.selectors.outcome import CONSTANT, OK, TOO_FEW, Selection
+
+__all__ = ["select_amortized"]
+
+Array = NDArray[np.float64]
+
+
+def select_amortized(model: Model, samples: Samples, frame: Bounds, *, threads: int | None = None) -> Selection:
+    """Give one bandwidth a sample; `frame` holds the ends of the working domain that do not depend on the sample."""
+    raw = moments(samples, threads=threads)
+    n, sd, low, high = raw[:, 0], raw[:, 2], raw[:, 5], raw[:, 6]
+    if model.output == "ratio":
+        codes = np.where(n < 2, TOO_FEW, np.where(sd > 0.0, OK, CONSTANT))
+        unit, inputs = sd, network_inputs(raw)[:, :1]
+    else:
+        lower, upper = _domains(n, low, high, frame)
+        spread = np.where(n < 2, TOO_FEW, np.where(high > low, OK, CONSTANT))
+        codes = np.where(n < 1, TOO_FEW, OK) if np.all(np.isfinite(frame)) else spread
+        unit, inputs = 0.5 * (upper - lower), network_inputs(moments_in_domain(raw, lower, upper))
+    h = np.full(len(samples), np.nan)
+    fine = codes == OK
+    h[fine] = unit[fine] * forward(model.layers, inputs[fine])
+    h *= np.maximum(n / TRAINED_SIZES[1], 1.0) ** -0.2
+    return Selection(h, codes.astype(np.int64))
+
+
+def _domains(n: Array, low: Array, high: Array, frame: Bounds) -> tuple[Array, Array]:
+    """Each sample's working domain: the frame's ends, where one is open the range widened by range/(n - 1).
+
+    A frame from reference data that a sample leaves is widened to it.
+    """
+    margin = (high - low) / np.maximum(n - 1.0, 1.0)
+    lower = np.minimum(frame.lower, low) if np.isfinite(frame.lower) else low - margin
+    upper = np.maximum(frame.upper, high) if np.isfinite(frame.upper) else high + margin
+    return lower, upper

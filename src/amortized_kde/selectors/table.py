@@ -1,0 +1,125 @@
+"""The one table of names that ``method=`` takes. A selector joins by a row here."""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.domain import Bounds
+from amortized_kde.errors import InvalidParameterError
+from amortized_kde.models import load_model, read_model
+from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.sample import Samples
+from amortized_kde.selectors import crossvalidation, plugin, rules
+from amortized_kde.selectors.amortized import select_amortized
+from amortized_kde.selectors.outcome import Selection
+
+__all__ = ["SELECTORS", "Selector", "find_selector"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Rows = Callable[[Array, Index, float, float, Array, Index, int, int], None]
+
+
+class Select(Protocol):
+    """How a selector is asked: for many samples, with their hard bounds and, where they differ, the known ends
+    of the working domain."""
+
+    def __call__(
+        self, samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
+    ) -> Selection:
+        """Give one bandwidth a sample; NaN and a negative code where there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class Selector:
+    """A name, a sentence about it, the function that answers, and whether it wants ascending values."""
+
+    name: str
+    summary: str
+    select: Select
+    ascending: bool = True
+
+
+def _compiled(rows: Rows, work: float) -> Select:
+    """A selector from its compiled loop; its cost grows with n^work, which decides whether threads are worth it."""
+
+    def select(
+        samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
+    ) -> Selection:
+        out, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
+        run_in_pieces(
+            lambda i, j: rows(samples.values, samples.offsets, bounds.lower, bounds.upper, out, codes, i, j),
+            len(samples),
+            operations=float(np.sum(samples.sizes.astype(np.float64) ** work)),
+            threads=threads,
+        )
+        return Selection(out, codes)
+
+    return select
+
+
+def _shipped(model: str) -> Select:
+    """A selector from a shipped model, loaded when it is first asked."""
+
+    def select(
+        samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
+    ) -> Selection:
+        return select_amortized(load_model(model), samples, bounds if frame is None else frame, threads=threads)
+
+    return select
+
+
+SELECTORS: dict[str, Selector] = {
+    entry.name: entry
+    for entry in (
+        Selector("amortized", "The shipped default; now amortized:gmm32.", _shipped("gmm32"), False),
+        Selector("amortized:gaussian", "sd(S) F(n), learned on normal samples.", _shipped("gaussian"), False),
+        Selector("amortized:multifamily", "Learned on ten bounded families.", _shipped("multifamily"), False),
+        Selector("amortized:gmm8", "Learned on mixtures of 8 Gaussians.", _shipped("gmm8"), False),
+        Selector("amortized:gmm16", "Learned on mixtures of 16 Gaussians.", _shipped("gmm16"), False),
+        Selector("amortized:gmm32", "Learned on mixtures of 32 Gaussians.", _shipped("gmm32"), False),
+        Selector(
+            "silverman", "Normal-reference rule, 0.9 min(sd, IQR/1.34) n^(-1/5).", _compiled(rules.silverman_rows, 1)
+        ),
+        Selector("scott", "Scott's rule in R's form, 1.06 min(sd, IQR/1.34) n^(-1/5).", _compiled(rules.scott_rows, 1)),
+        Selector(
+            "sheather-jones", "Plug-in, solve-the-equation, solved tightly.", _compiled(plugin.sheather_jones_rows, 2)
+        ),
+        Selector("sheather-jones-r", "R's bw.SJ (ste), digit for digit.", _compiled(plugin.sheather_jones_r_rows, 2)),
+        Selector("lscv", "Least squares on the paper's grid of 60.", _compiled(crossvalidation.lscv_rows, 2)),
+        Selector("lcv", "Leave-one-out likelihood, truncated at bounds.", _compiled(crossvalidation.lcv_rows, 2)),
+    )
+}
+
+
+def find_selector(name: str) -> Selector:
+    """Look a selector up; ``amortized:FOLDER`` is a model of one's own.
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is no such name; the sentence suggests the nearest.
+    UnreadableFileError
+        If the folder holds no sound model.
+    """
+    if isinstance(name, str) and name in SELECTORS:
+        return SELECTORS[name]
+    folder = Path(str(name).removeprefix("amortized:"))
+    if str(name).startswith("amortized:") and folder.is_dir():
+        model = read_model(folder)
+
+        def select(
+            samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
+        ) -> Selection:
+            return select_amortized(model, samples, bounds if frame is None else frame, threads=threads)
+
+        return Selector(name, "A model of one's own.", select, False)
+    near = difflib.get_close_matches(str(name).lower(), SELECTORS, n=1, cutoff=0.4)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise InvalidParameterError(f"there is no method {name!r}.{hint} The methods are: {', '.join(SELECTORS)}.")

@@ -1,0 +1,124 @@
+"""Modes and shortest sets of a density that is given by its functions.
+
+Callables for the log-density, the distribution function and the quantiles enter; locations and intervals leave. Which
+kind of density it is, is not known here.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["critical_grid", "highest_density_region", "modes", "shortest_interval", "turning_points"]
+
+Array = NDArray[np.float64]
+Function = Callable[[Any], Any]
+
+# Log-density differences below this are rounding.
+_FLAT = 1e-11
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+def critical_grid(points: Array, bandwidth: float, low: float, high: float) -> Array:
+    """Give ascending arguments from `low` to `high`, an eighth of a bandwidth apart near the points, sparse elsewhere.
+
+    Two modes of a sum of kernels lie about two bandwidths apart or more, and far from all points there is none.
+    """
+    step = bandwidth / 8.0
+    cells = np.unique(np.floor((points - points[0]) / step))
+    near = np.unique((cells[:, None] + np.arange(-24.0, 25.0)).ravel()) * step + points[0]
+    gaps = 0.5 * (points[1:] + points[:-1])[np.diff(points) > 6.0 * bandwidth]
+    # A bandwidth beyond the width of the bounds would leave no grid between them.
+    coarse = np.linspace(low, high, 65)
+    grid = np.unique(np.concatenate([near, gaps, coarse]))
+    return grid[(grid >= low) & (grid <= high)]
+
+
+def turning_points(logpdf: Function, grid: Array) -> Array:
+    """Give the ends of the grid and between them the arguments where the log-density turns, located to 1e-8 cells."""
+    values = logpdf(grid)
+    rising = np.diff(values) > 0.0
+    turn = np.flatnonzero(rising[1:] != rising[:-1]) + 1
+    if turn.size == 0:
+        return grid[[0, -1]]
+    sign = np.where(rising[turn - 1], 1.0, -1.0)
+    a, b = grid[turn - 1], grid[turn + 1]
+    for _ in range(45):
+        c, d = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
+        left = sign * logpdf(c) >= sign * logpdf(d)
+        a, b = np.where(left, a, c), np.where(left, d, b)
+    return np.concatenate([grid[:1], 0.5 * (a + b), grid[-1:]])
+
+
+def modes(logpdf: Function, turning: Array, prominence: float) -> Array:
+    """Give the maxima among the turning points that stand out by `prominence` times the highest density."""
+    log = logpdf(turning)
+    height = np.exp(log - log.max())
+    rise = np.minimum(_rise(height), _rise(height[::-1])[::-1])
+    return np.asarray(turning[rise >= max(prominence, _FLAT)])
+
+
+def _rise(height: Array) -> Array:
+    """How far each height stands above the lowest one between it and the next higher one to its left, if any."""
+    out = np.empty(height.size)
+    unsurpassed: list[tuple[float, float]] = []
+    for i, top in enumerate(height.tolist()):
+        lowest = top if i else 0.0
+        while unsurpassed and unsurpassed[-1][0] <= top:
+            lowest = min(lowest, unsurpassed.pop()[1])
+        out[i] = top - (lowest if unsurpassed else 0.0)
+        unsurpassed.append((top, lowest))
+    return out
+
+
+def shortest_interval(ppf: Function, mass: float) -> tuple[float, float]:
+    """Give the shortest interval of the given probability: the best of 201 lower tails, then golden section."""
+    tails = np.linspace(0.0, 1.0 - mass, 201)
+    # Open sides have no quantile at probability 0.
+    tails[0], tails[-1] = 1e-9 * (1.0 - mass), (1.0 - 1e-9) * (1.0 - mass)
+    width = ppf(tails + mass) - ppf(tails)
+    best = int(np.argmin(width))
+    a, b = tails[max(best - 1, 0)], tails[min(best + 1, 200)]
+    for _ in range(40):
+        c, d = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
+        if ppf(c + mass) - ppf(c) <= ppf(d + mass) - ppf(d):
+            b = d
+        else:
+            a = c
+    lower = 0.5 * (a + b)
+    return ppf(lower), ppf(lower + mass)
+
+
+def highest_density_region(logpdf: Function, cdf: Function, turning: Array, mass: float) -> Array:
+    """Give the set where the density exceeds the level that leaves `mass` inside, as rows (low, high)."""
+    log = logpdf(turning)
+    low, high = float(log.min()), float(log.max())
+    region = np.array([[turning[0], turning[-1]]])
+    for _ in range(80):
+        level = 0.5 * (low + high)
+        region = _above(logpdf, turning, log, level)
+        held = float(np.sum(cdf(region[:, 1]) - cdf(region[:, 0])))
+        low, high = (level, high) if held > mass else (low, level)
+        if abs(held - mass) < 1e-13 or not low < 0.5 * (low + high) < high:
+            break
+    return region
+
+
+def _above(logpdf: Function, turning: Array, log: Array, level: float) -> Array:
+    """Intervals on which the log-density is above the level; between turning points it is monotone."""
+    above = log > level
+    crossing = np.flatnonzero(above[1:] != above[:-1])
+    a, b = turning[crossing], turning[crossing + 1]
+    entering = above[crossing + 1]
+    for _ in range(60):
+        middle = 0.5 * (a + b)
+        beyond = (logpdf(middle) > level) == entering
+        a, b = np.where(beyond, a, middle), np.where(beyond, middle, b)
+    edges = 0.5 * (a + b)
+    if above[0]:
+        edges = np.concatenate([turning[:1], edges])
+    if above[-1]:
+        edges = np.concatenate([edges, turning[-1:]])
+    return np.asarray(edges.reshape(-1, 2))

@@ -1,0 +1,107 @@
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import logsumexp, ndtr
+
+from amortized_kde.ensembles import log_densities
+from amortized_kde.kernels import KernelSum
+
+
+def three_rungs(n=60, seed=1):
+    """A sum of kernels of three bandwidths, with a coefficient for each point and bandwidth."""
+    rng = np.random.default_rng(seed)
+    coefficients = rng.gamma(0.5, size=(3, n)) * (rng.random((3, n)) > 0.3)
+    coefficients[0, coefficients.sum(axis=0) == 0.0] = 0.1
+    coefficients /= coefficients.sum()
+    return KernelSum(np.sort(rng.standard_normal(n)), np.array([0.05, 0.4, 2.0]), coefficients, -math.inf, math.inf)
+
+
+def evaluated(loop, at):
+    at = np.array(at, float)
+    out = np.empty(at.size)
+    loop(at, out, 0, at.size)
+    return out
+
+
+def slow_log_density(kernels, x):
+    """Every term, in the order of the formula."""
+    u = (x - kernels.points) / kernels.bandwidths[:, None]
+    per_peak = kernels.coefficients / kernels.bandwidths[:, None] / math.sqrt(2.0 * math.pi)
+    return logsumexp(-0.5 * u * u, b=per_peak)
+
+
+def precise_log_density(kernels, x):
+    with mpmath.workdps(50):
+        total = mpmath.mpf(0)
+        for h, row in zip(kernels.bandwidths, kernels.coefficients, strict=True):
+            for p, c in zip(kernels.points, row, strict=True):
+                total += (
+                    mpmath.mpf(float(c))
+                    / mpmath.mpf(float(h))
+                    * mpmath.npdf((mpmath.mpf(float(x)) - mpmath.mpf(float(p))) / mpmath.mpf(float(h)))
+                )
+        return float(mpmath.log(total))
+
+
+def test_several_bandwidths_against_every_term():
+    kernels = three_rungs()
+    at = np.concatenate([np.linspace(-6.0, 6.0, 301), kernels.points, [-400.0, 1e3, 1e5]])
+    exact = [slow_log_density(kernels, x) for x in at]
+    np.testing.assert_allclose(evaluated(kernels.log_density, at), exact, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("x", [0.0, 1.7, -9.0, 40.0, 1e3, -1e6])
+def test_several_bandwidths_against_mpmath(x):
+    kernels = three_rungs(n=12)
+    found = evaluated(kernels.log_density, [x])[0]
+    assert found == pytest.approx(precise_log_density(kernels, x), rel=1e-13, abs=1e-13)
+
+
+@pytest.mark.parametrize("decades", [20, 150, 290])
+def test_coefficients_over_hundreds_of_decades(decades):
+    rng = np.random.default_rng(decades)
+    points = np.sort(rng.uniform(0.0, 40.0, 25))
+    coefficients = 10.0 ** rng.uniform(-decades, 0.0, (1, 25))
+    # The lightest point where nothing else is near: the nearest point says nothing about the sum.
+    coefficients[0, [0, -1]] = 10.0**-decades
+    kernels = KernelSum(points, np.array([0.3]), coefficients / coefficients.sum(), -math.inf, math.inf)
+    for x in [-5.0, points[0], 11.3, points[-1], 47.0]:
+        found = evaluated(kernels.log_density, [x])[0]
+        assert found == pytest.approx(precise_log_density(kernels, x), rel=1e-13, abs=1e-12)
+
+
+def test_nothing_is_lost_at_the_edge_of_the_window():
+    # Sixty points carry a sum that one near, light point would cut off if the window were too small.
+    points = np.concatenate([[0.0], np.full(60, 8.0)])
+    for light in [1e-3, 1e-9, 1e-15, 1e-40]:
+        weights = np.concatenate([[light], np.full(60, (1.0 - light) / 60)])
+        kernels = KernelSum(points, np.array([1.0]), weights[None, :], -math.inf, math.inf)
+        for x in [-1.0, 0.0, 2.0, 3.9]:
+            found = evaluated(kernels.log_density, [x])[0]
+            assert found == pytest.approx(slow_log_density(kernels, x), rel=1e-14, abs=1e-14)
+
+
+def test_special_arguments():
+    found = evaluated(three_rungs().log_density, [math.nan, math.inf, -math.inf, 1e200])
+    assert math.isnan(found[0])
+    assert np.array_equal(found[1:], [-math.inf] * 3)
+
+
+@pytest.mark.parametrize("bounds", [None, (-1.0, None), (None, 9.0), (-1.0, 9.0)])
+def test_rows_against_every_term(bounds):
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-1.0, 9.0, (4, 30))
+    x[1, 7:] = math.nan
+    h = np.array([0.1, 0.7, 30.0, 2.0])
+    y = rng.uniform(-1.0, 9.0, (4, 50))
+    found = log_densities(x, h, y, bounds=bounds)
+    low, high = (-math.inf, math.inf) if bounds is None else bounds
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    for row in range(4):
+        points = np.sort(x[row][~np.isnan(x[row])])
+        mass = np.sum(ndtr((high - points) / h[row]) - ndtr((low - points) / h[row]))
+        coefficients = np.full((1, points.size), 1.0 / mass)
+        kernels = KernelSum(points, h[row : row + 1].copy(), coefficients, -math.inf, math.inf)
+        np.testing.assert_allclose(found[row], [slow_log_density(kernels, v) for v in y[row]], rtol=1e-12, atol=1e-12)

@@ -1,0 +1,101 @@
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from amortized_kde.kernels import KernelSum
+
+
+def three_rungs(lower=-math.inf, upper=math.inf, n=15, seed=1):
+    """A sum of kernels of three bandwidths between two limits, where it has mass 1."""
+    rng = np.random.default_rng(seed)
+    points, bandwidths = np.sort(rng.uniform(0.0, 10.0, n)), np.array([0.1, 0.8, 3.0])
+    coefficients = rng.gamma(0.5, size=(3, n)) * (rng.random((3, n)) > 0.3)
+    coefficients[0, coefficients.sum(axis=0) == 0.0] = 0.1
+    free = KernelSum(points, bandwidths, coefficients, lower, upper)
+    with mpmath.workdps(50):
+        total = float(mass(free, lower, upper))
+    return KernelSum(points, bandwidths, coefficients / total, lower, upper)
+
+
+def normal_mass(low, high):
+    """Phi(high) - Phi(low), taken where the two are small, for then they do not cancel."""
+    return mpmath.ncdf(-low) - mpmath.ncdf(-high) if low > 0 else mpmath.ncdf(high) - mpmath.ncdf(low)
+
+
+def mass(kernels, low, high):
+    """Probability between two arguments, in mpmath's current precision."""
+    return mpmath.fsum(
+        mpmath.mpf(float(c))
+        * normal_mass(*((mpmath.mpf(end) - mpmath.mpf(float(p))) / mpmath.mpf(float(h)) for end in (low, high)))
+        for h, row in zip(kernels.bandwidths, kernels.coefficients, strict=True)
+        for p, c in zip(kernels.points, row, strict=True)
+        if c > 0.0
+    )
+
+
+def evaluated(loop, at):
+    at = np.array(at, float)
+    out = np.empty(at.size)
+    loop(at, out, 0, at.size)
+    return out
+
+
+LIMITS = [(-math.inf, math.inf), (0.0, math.inf), (-math.inf, 10.0), (0.0, 10.0)]
+ARGUMENTS = [1e-30, 1e-12, 1e-3, 0.7, 3.0, 5.0, 9.9, 10.0 - 1e-9, -1.0, -300.0, 11.0, 500.0]
+
+
+@pytest.mark.parametrize(("lower", "upper"), LIMITS)
+def test_both_tails_against_mpmath(lower, upper):
+    kernels = three_rungs(lower, upper)
+    at = [x for x in ARGUMENTS if lower < x < upper]
+    below, above = evaluated(kernels.log_cdf, at), evaluated(kernels.log_sf, at)
+    with mpmath.workdps(60):
+        exact_below = [float(mpmath.log(mass(kernels, lower, x))) for x in at]
+        exact_above = [float(mpmath.log(mass(kernels, x, upper))) for x in at]
+    np.testing.assert_allclose(below, exact_below, rtol=3e-14, atol=3e-14)
+    np.testing.assert_allclose(above, exact_above, rtol=3e-14, atol=3e-14)
+    np.testing.assert_allclose(np.exp(below) + np.exp(above), 1.0, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("lower", "upper"), LIMITS)
+def test_quantiles_of_several_bandwidths(lower, upper):
+    kernels = three_rungs(lower, upper, n=40)
+    p = np.concatenate([[1e-300, 1e-30, 1e-12], np.linspace(0.001, 0.999, 201), [1.0 - 1e-12]])
+    x = evaluated(kernels.quantile, p)
+    assert np.all(np.diff(x) > 0.0)
+    assert np.all((x >= lower) & (x <= upper))
+    np.testing.assert_allclose(evaluated(kernels.log_cdf, x), np.log(p), rtol=1e-13, atol=1e-13)
+    assert np.array_equal(evaluated(kernels.quantile, [0.0, 1.0]), [lower, upper])
+
+
+def test_special_arguments():
+    kernels = three_rungs(0.0, 10.0)
+    found = evaluated(kernels.log_cdf, [math.nan, -math.inf, -1.0, 0.0, 10.0, 11.0, math.inf])
+    assert math.isnan(found[0])
+    assert np.array_equal(found[1:], [-math.inf] * 3 + [0.0] * 3)
+    found = evaluated(kernels.log_sf, [math.nan, -math.inf, -1.0, 0.0, 10.0, 11.0, math.inf])
+    assert math.isnan(found[0])
+    assert np.array_equal(found[1:], [0.0] * 3 + [-math.inf] * 3)
+    free = three_rungs()
+    assert np.array_equal(evaluated(free.log_cdf, [-math.inf, math.inf]), [-math.inf, 0.0])
+
+
+def test_a_quantile_in_an_empty_gap():
+    # Half the mass on each side of a gap without any: every argument in it has probability 1/2.
+    kernels = KernelSum(np.array([0.0, 1e4]), np.array([1.0]), np.array([[0.5, 0.5]]), -math.inf, math.inf)
+    x = evaluated(kernels.quantile, [0.5, 0.4999, 0.5001])
+    np.testing.assert_allclose(np.exp(evaluated(kernels.log_cdf, x)), [0.5, 0.4999, 0.5001], rtol=1e-13)
+    assert 0.0 < x[1] < 4.0
+    assert 1e4 - 4.0 < x[2] < 1e4
+
+
+def test_heavy_kernels_ten_bandwidths_away_count_beside_a_light_one_here():
+    coefficients = np.array([[1e-15, 1.0 - 1e-15]])
+    for distance in (9.4, 9.6, 10.0, 12.0, 30.0):
+        kernels = KernelSum(np.array([0.0, distance]), np.array([1.0]), coefficients, -math.inf, math.inf)
+        for x in (-1.0, 0.0, 0.5):
+            with mpmath.workdps(50):
+                exact = float(mpmath.log(mass(kernels, -math.inf, x)))
+            assert evaluated(kernels.log_cdf, [x])[0] == pytest.approx(exact, rel=1e-14)
