@@ -1,0 +1,44 @@
+"""Density-estimation tasks with a known truth: the worlds that selectors are trained and judged in.
+
+A world and a seed enter, batches of tasks leave: samples, evaluation draws, exact true densities (paper,
+sections 3.1 to 3.3). Nothing here knows of bandwidths, features or networks.
+"""
+
+from amortized_kde.tasks.batch import SIZES, TaskBatch, draw_tasks
+from amortized_kde.tasks.densities import Densities, stack
+from amortized_kde.tasks.families import FAMILIES, Family
+from amortized_kde.tasks.own import own_world
+from amortized_kde.tasks.pictures import draw_worlds, reproduce_worlds
+from amortized_kde.tasks.pool import Pool, load_pool, make_pool, save_pool
+from amortized_kde.tasks.protocol import OwnTasks, Truths, World
+from amortized_kde.tasks.ranges import reproduce_ranges
+from amortized_kde.tasks.settings import draw_settings, parameters
+from amortized_kde.tasks.worlds import WORLDS, GaussianWorld, MixtureWorld, MultifamilyWorld, world
+
+__all__ = [
+    "FAMILIES",
+    "SIZES",
+    "WORLDS",
+    "Densities",
+    "Family",
+    "GaussianWorld",
+    "MixtureWorld",
+    "MultifamilyWorld",
+    "OwnTasks",
+    "Pool",
+    "TaskBatch",
+    "Truths",
+    "World",
+    "draw_settings",
+    "draw_tasks",
+    "draw_worlds",
+    "load_pool",
+    "make_pool",
+    "own_world",
+    "parameters",
+    "reproduce_ranges",
+    "reproduce_worlds",
+    "save_pool",
+    "stack",
+    "world",
+]
