@@ -1,0 +1,118 @@
+"""The bounded score of many kernel estimates at their evaluation points, and its derivative by the bandwidth.
+
+For a sample x_1..x_n with bandwidth h between two limits, and evaluation points y_j with weights v_j that sum to 1,
+
+    L(h) = -sum_j v_j log q_h(y_j),   q_h(y) = sum_i phi((y - x_i)/h) / (h sum_i Z_i(h)),
+
+and with D_ij = ((y_j - x_i)/h)^2 and e_ij = exp(-D_ij/2)
+
+    dL/dlog h = 1 - sum_j v_j (sum_i e_ij D_ij / sum_i e_ij) + (sum_i dZ_i/dlog h) / (sum_i Z_i).
+
+Both come from one pass over the kernels, in natural logarithms (nats). The fast pass is float32; a sum that underflows
+there is done again in float64, shifted by the nearest point, as is every sum of the float64 pass.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.numerics.exponential import (
+    LOWEST_EXPONENT,
+    LOWEST_EXPONENT_2_SINGLE,
+    exp2_nonpositive_single,
+    exp_nonpositive,
+)
+from amortized_kde.numerics.gaussian import mass_and_slope
+from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.order import first_at_least
+
+__all__ = ["score_and_slope_rows"]
+
+Array = NDArray[np.float64]
+Single = NDArray[np.float32]
+Index = NDArray[np.int64]
+
+# Below this a float32 sum has lost digits to underflow: 2^-126 is 1e-38.
+_TOO_SMALL = np.float32(1e-30)
+_ZERO = np.float32(0.0)
+_LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+_LOG2_E = 1.4426950408889634
+
+
+@compiled
+def _exact_sums(points: Array, h: float, y: float) -> tuple[float, float]:
+    """log sum_i e_i and sum_i e_i D_i / sum_i e_i in float64, shifted by the nearest point."""
+    right = first_at_least(points, y)
+    distance = math.inf
+    if right < points.size:
+        distance = points[right] - y
+    if right > 0:
+        distance = min(distance, y - points[right - 1])
+    per_h = 1.0 / h
+    shift = (distance * per_h) ** 2
+    total, weighted = 0.0, 0.0
+    for i in range(points.size):
+        u = (y - points[i]) * per_h
+        d = u * u
+        e = exp_nonpositive(max(min(0.5 * (shift - d), 0.0), LOWEST_EXPONENT))
+        total += e
+        weighted += e * d
+    return math.log(total) - 0.5 * shift, weighted / total
+
+
+@compiled
+def _single_sums(points: Single, per_h: np.float32, y: np.float32) -> tuple[np.float32, np.float32]:
+    """sum_i e_i and sum_i e_i D_i log2(e)/2 in float32; per_h carries the factor that turns exp into exp2."""
+    total, weighted = _ZERO, _ZERO
+    for i in range(points.size):
+        u = (y - points[i]) * per_h
+        d = u * u
+        e = exp2_nonpositive_single(max(-d, LOWEST_EXPONENT_2_SINGLE))
+        total += e
+        weighted += e * d
+    return total, weighted
+
+
+@entry
+def score_and_slope_rows(
+    values: Array,
+    offsets: Index,
+    bandwidths: Array,
+    limits: tuple[float, float],
+    at: Array,
+    weights: Array,
+    single: bool,
+    scores: Array,
+    slopes: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Write L and dL/dlog h of tasks start .. stop - 1; row t of `at` (tasks, m) are the evaluation points of task t.
+
+    `single` asks for the float32 pass.
+    """
+    lower, upper = limits
+    for t in range(start, stop):
+        points = values[offsets[t] : offsets[t + 1]]
+        h = bandwidths[t]
+        small = points.astype(np.float32)
+        per_h = np.float32(math.sqrt(0.5 * _LOG2_E) / h)
+        inside, inside_slope = 0.0, 0.0
+        for x in points:
+            z, dz = mass_and_slope(x, h, lower, upper)
+            inside += z
+            inside_slope += dz
+        score, slope = math.log(inside * h) + _LOG_SQRT_2PI, 1.0 + inside_slope / inside
+        for j in range(at.shape[1]):
+            total, weighted = _ZERO, _ZERO
+            if single:
+                total, weighted = _single_sums(small, per_h, np.float32(at[t, j]))
+            if total > _TOO_SMALL:
+                score -= weights[j] * math.log(total)
+                slope -= weights[j] * (weighted / total) * (2.0 / _LOG2_E)
+            else:
+                log_sum, mean = _exact_sums(points, h, at[t, j])
+                score -= weights[j] * log_sum
+                slope -= weights[j] * mean
+        scores[t], slopes[t] = score, slope

@@ -1,0 +1,1 @@
+"""Training: recipes and worlds of tasks enter, models leave. The only room that imports JAX."""

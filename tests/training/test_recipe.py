@@ -1,0 +1,75 @@
+import pytest
+
+from amortized_kde.errors import InvalidParameterError, UnreadableFileError
+from amortized_kde.training.recipe import find_recipe, find_world, recipe_names
+
+
+def test_the_papers_recipes_are_there():
+    assert set(recipe_names()) == {"gaussian", "multifamily", "gmm8", "gmm16", "gmm32"}
+
+
+@pytest.mark.parametrize("name", ["multifamily", "gmm8", "gmm16", "gmm32"])
+def test_bounded_recipes_are_appendix_c(name):
+    r = find_recipe(name)
+    assert (r.world, r.seed, r.steps, r.batch, r.sizes) == (name, 2026, 40_000, 256, [5, 256])
+    assert (r.network.hidden, r.objective.points) == ([128, 128], 1024)
+    assert (r.optimiser.learning_rate, r.optimiser.clip, r.optimiser.average) == (5e-4, 1.0, 0.999)
+    assert (r.validation.seed, r.validation.tasks_per_size, r.validation.every) == (777, 20, 1000)
+    assert (r.early_stop.start, r.early_stop.patience, r.early_stop.improvement) == (12_000, 5, 5e-5)
+
+
+def test_gaussian_recipe_is_appendix_c1():
+    r = find_recipe("gaussian")
+    assert (r.seed, r.steps, r.batch, r.one_size_a_step) == (1234, 10_000, 256, True)
+    assert (r.network.hidden, r.network.output, r.objective.kind, r.objective.points) == (
+        [4, 4],
+        "ratio",
+        "gauss-hermite",
+        256,
+    )
+    assert r.validation.sizes == [5, 10, 15, 20, 30, 50, 75, 100, 150, 200, 256]
+    assert (r.validation.tasks_per_size, r.validation.every) == (512, 500)
+
+
+def edited(tmp_path, old, new):
+    from importlib import resources
+
+    text = (resources.files("amortized_kde.training") / "recipes" / "gmm8.toml").read_text()
+    assert old in text
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace(old, new))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("batch = 256", "batch = 0", "positive"),
+        ("batch = 256", 'batch = "many"', "batch"),
+        ("batch = 256", "batches = 256", "batches"),
+        ("seed = 2026\n", "", "seed"),
+        ("sizes = [5, 256]", "sizes = [9, 5]", "sizes"),
+        ('kind = "draws"', 'kind = "drawn"', "drawn"),
+        ("average = 0.999", "average = 1.5", "average"),
+        ("batch = 256", "batch = = 2", "TOML"),
+    ],
+)
+def test_a_wrong_entry_gets_a_sentence_that_names_it(tmp_path, old, new, word):
+    with pytest.raises(InvalidParameterError, match=word):
+        find_recipe(edited(tmp_path, old, new))
+
+
+def test_unknown_names_and_files_get_a_sentence():
+    with pytest.raises(InvalidParameterError, match="gmm32"):
+        find_recipe("gmm23")
+    with pytest.raises(UnreadableFileError, match=r"nowhere\.toml"):
+        find_recipe("nowhere.toml")
+
+
+def test_own_tasks_are_found_beside_the_recipe(tmp_path):
+    recipe = find_recipe(edited(tmp_path, 'world = "gmm8"', 'world = "tasks.py:Mine"'))
+    with pytest.raises(UnreadableFileError, match=r"tasks\.py"):
+        find_world(recipe)
+    (tmp_path / "tasks.py").write_text("class Other: pass\n")
+    with pytest.raises(InvalidParameterError, match="Mine"):
+        find_world(recipe)
