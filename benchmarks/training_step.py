@@ -110,7 +110,7 @@ def torch_step(layers: list[Any], inputs: np.ndarray, batch: TaskBatch, recipe: 
         loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), recipe.optimiser.clip)
         optimiser.step()
-        return float(loss)
+        return float(loss.detach())
 
     return step
 
