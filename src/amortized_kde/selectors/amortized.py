@@ -25,20 +25,27 @@ Array = NDArray[np.float64]
 def select_amortized(model: Model, samples: Samples, frame: Bounds, *, threads: int | None = None) -> Selection:
     """Give one bandwidth a sample; `frame` holds the ends of the working domain that do not depend on the sample."""
     raw = moments(samples, threads=threads)
+    n, spread = raw[:, 0], raw[:, 6] > raw[:, 5]
+    codes = np.where(n < 2, TOO_FEW, np.where(spread, OK, CONSTANT))
+    if model.output == "bandwidth" and np.all(np.isfinite(frame)):
+        # A domain that does not hang on the sample gives even one value a scale.
+        codes = np.where(n < 1, TOO_FEW, OK)
+    fine = codes == OK
+    h = np.full(len(samples), np.nan)
+    h[fine] = _bandwidths(model, raw[fine], frame)
+    return Selection(h, codes.astype(np.int64))
+
+
+def _bandwidths(model: Model, raw: Array, frame: Bounds) -> Array:
+    """The network's answers in data units, from moments of samples that have a scale."""
     n, sd, low, high = raw[:, 0], raw[:, 2], raw[:, 5], raw[:, 6]
     if model.output == "ratio":
-        codes = np.where(n < 2, TOO_FEW, np.where(sd > 0.0, OK, CONSTANT))
         unit, inputs = sd, network_inputs(raw)[:, :1]
     else:
         lower, upper = _domains(n, low, high, frame)
-        spread = np.where(n < 2, TOO_FEW, np.where(high > low, OK, CONSTANT))
-        codes = np.where(n < 1, TOO_FEW, OK) if np.all(np.isfinite(frame)) else spread
         unit, inputs = 0.5 * (upper - lower), network_inputs(moments_in_domain(raw, lower, upper))
-    h = np.full(len(samples), np.nan)
-    fine = codes == OK
-    h[fine] = unit[fine] * forward(model.layers, inputs[fine])
-    h *= np.maximum(n / TRAINED_SIZES[1], 1.0) ** -0.2
-    return Selection(h, codes.astype(np.int64))
+    shrink = np.maximum(n / TRAINED_SIZES[1], 1.0) ** -0.2
+    return np.asarray(unit * forward(model.layers, inputs) * shrink)
 
 
 def _domains(n: Array, low: Array, high: Array, frame: Bounds) -> tuple[Array, Array]:
