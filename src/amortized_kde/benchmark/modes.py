@@ -15,7 +15,15 @@ from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.tasks import MixtureWorld
 
-__all__ = ["PAPER_MODES", "PROMINENCES", "count_modes", "mode_table", "render_modes", "reproduce_modes"]
+__all__ = [
+    "PAPER_MODES",
+    "PROMINENCES",
+    "count_modes",
+    "mode_table",
+    "reading_lines",
+    "render_modes",
+    "reproduce_modes",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -191,8 +199,30 @@ def render_modes(table: dict[int, tuple[float, ...]]) -> str:
     return "\n".join(rows)
 
 
+def reading_lines(count: int = _DENSITIES, seed: int = _SEED) -> list[list[str]]:
+    """Give, for every reading of "2 % relative prominence", the largest difference from each row of Table 2.
+
+    Examples
+    --------
+    >>> reading_lines(20)[0]
+    ['relative to', 'fall beyond an end', 'K = 8', 'K = 16', 'K = 32']
+    """
+    lines = [["relative to", "fall beyond an end", *(f"K = {components}" for components in PAPER_MODES)]]
+    for relative_to in PROMINENCES:
+        for falls_outside in (False, True):
+            table = mode_table(count, seed, relative_to=relative_to, falls_outside=falls_outside)
+            worst = [np.max(np.abs(np.subtract(ours, PAPER_MODES[k]))) for k, ours in table.items()]
+            lines.append([relative_to, "counts" if falls_outside else "does not", *(f"{w:.1f}" for w in worst)])
+    return lines
+
+
+def _write(path: Path, lines: list[list[str]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(lines)
+
+
 def reproduce_modes(out: str | os.PathLike[str], *, count: int = _DENSITIES, seed: int = _SEED) -> str:
-    """Write ``table2_modes.csv`` into a directory, and give the same table as text.
+    """Write ``table2_modes.csv`` and ``table2_readings.csv`` into a directory, and give both as text.
 
     Parameters
     ----------
@@ -201,9 +231,10 @@ def reproduce_modes(out: str | os.PathLike[str], *, count: int = _DENSITIES, see
     count, seed : int
         As in `mode_table`.
     """
-    table = mode_table(count, seed)
+    table, readings = mode_table(count, seed), reading_lines(count, seed)
     directory = Path(out)
     directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / "table2_modes.csv", "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows(_lines(table))
-    return render_modes(table)
+    _write(directory / "table2_modes.csv", _lines(table))
+    _write(directory / "table2_readings.csv", readings)
+    other = "\n".join("".join(cell.ljust(20) for cell in line).rstrip() for line in readings)
+    return f"{render_modes(table)}\n\nLargest difference, in points, by reading of the prominence:\n{other}"
