@@ -12,13 +12,20 @@ from typing import Annotated, Any
 
 import typer
 
-from amortized_kde.cli import densities, research
+from amortized_kde.cli import densities, reproduction, research
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (densities.fit, densities.compare, densities.score, research.models, research.train, research.reproduce):
+for command in (
+    densities.fit,
+    densities.compare,
+    densities.score,
+    research.models,
+    research.train,
+    reproduction.reproduce,
+):
     app.command()(command)
 
 

@@ -1,7 +1,5 @@
-"""The commands for researchers: models, train, reproduce."""
+"""The commands for researchers: models, train. What reproduces the paper is in `reproduction.py`."""
 
-from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,14 +11,7 @@ from amortized_kde.errors import MissingExtraError
 if TYPE_CHECKING:
     from amortized_kde.training.checkpoint import Progress
 
-__all__ = ["models", "reproduce", "train"]
-
-
-class Part(StrEnum):
-    """What can be reproduced."""
-
-    modes = "modes"
-    worlds = "worlds"
+__all__ = ["models", "train"]
 
 
 def models(
@@ -109,22 +100,3 @@ class _progress:
             return
         best = f"best {progress.best_score:.4f} at {progress.best_step}" if progress.best_step else "not yet validated"
         self._bar.update(self._task, completed=progress.step, scores=f"score {progress.log[-1].score:.4f}, {best}")
-
-
-def reproduce(
-    part: Annotated[
-        Part, typer.Argument(metavar="PART", help="modes: Table 2. worlds: Table 1 and pictures of tasks.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where tables and pictures go.")] = Path("results"),
-) -> None:
-    """Make the paper's evidence anew."""
-    from amortized_kde.benchmark.modes import reproduce_modes
-    from amortized_kde.tasks import reproduce_ranges, reproduce_worlds
-
-    out.mkdir(parents=True, exist_ok=True)
-    makers: dict[Part, tuple[Callable[[Path], str], ...]] = {
-        Part.modes: (reproduce_modes,),
-        Part.worlds: (reproduce_worlds, reproduce_ranges),
-    }
-    for make in makers[part]:
-        typer.echo(make(out))

@@ -1,0 +1,92 @@
+"""The oracle: the best single bandwidth for each task, found with the points that judge it.
+
+Tasks with their judging points enter, one bandwidth a task leaves. What any selector answers is not known here.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.benchmark.judge import Judge
+
+__all__ = ["best_bandwidths"]
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# The rough ladder: bandwidths an octave apart, in units of half the interval or of the truth's sd. Sums are float32 and
+# over every fourth point only: that is enough to choose a rung.
+_OCTAVE = math.log(2.0)
+_LADDER = _OCTAVE * np.arange(-7.0, 4.1)
+_THINNING = 4
+# Another valley of the ladder is searched as well if it is at most so many bits above the lowest.
+_RIVAL = 0.5
+# The search ends where another step would gain less than this many bits.
+_GAIN = 1e-6
+_MOST_STEPS = 30
+
+
+def best_bandwidths(judge: Judge, *, threads: int | None = None) -> Array:
+    """x"""
+    rough = judge.thinned(_THINNING)
+    along = np.stack(
+        [rough.scores(np.full(len(judge), math.exp(x)), single=True, threads=threads)[0] for x in _LADDER], axis=1
+    )
+    first, second = _valleys(along)
+    best = _descend(judge, *_parabola(along, first), threads)
+    rival = second >= 0
+    if rival.any():
+        R.append(rival.mean())
+        other = judge.only(rival)
+        there = _descend(other, *_parabola(along[rival], second[rival]), threads)
+        scores = [other.scores(np.exp(x), single=True, threads=threads)[0] for x in (best[rival], there)]
+        best[rival] = np.where(scores[1] < scores[0], there, best[rival])
+    return np.asarray(np.exp(best))
+N=[]
+R=[]
+
+def _valleys(along: Array):
+    """Rungs of the lowest and, where it is a rival, the second lowest local minimum; else -1."""
+    walled = np.pad(along, ((0, 0), (1, 1)), constant_values=math.inf)
+    valley = (along < walled[:, :-2]) & (along <= walled[:, 2:])
+    floor = np.where(valley, along, math.inf)
+    first = floor.argmin(axis=1)
+    lowest = floor.min(axis=1)
+    floor[np.arange(first.size), first] = math.inf
+    return first, np.where(floor.min(axis=1) < lowest + _RIVAL, floor.argmin(axis=1), -1)
+
+
+def _parabola(along: Array, rung) -> tuple[Array, Array]:
+    """Lowest point and curvature of the parabola through a rung and its neighbours."""
+    middle = np.clip(rung, 1, _LADDER.size - 2)
+    left, centre, right = (along[np.arange(rung.size), middle + k] for k in (-1, 0, 1))
+    # Not too flat, so that the first step stays short.
+    curvature = np.maximum((left - 2.0 * centre + right) / _OCTAVE**2, 0.1)
+    offset = np.clip((left - right) / (2.0 * _OCTAVE * curvature), -_OCTAVE, _OCTAVE)
+    return _LADDER[middle] + offset, curvature
+
+
+def _descend(judge: Judge, x: Array, curvature: Array, threads: int | None) -> Array:
+    """From x = log h to a zero of the slope, by secants inside a bracket, all tasks side by side."""
+    low, high = np.full(x.size, -math.inf), np.full(x.size, _LADDER[-1])
+    active = np.ones(x.size, bool)
+    last, last_slope = np.full(x.size, math.nan), np.full(x.size, math.nan)
+    for _ in range(_MOST_STEPS):
+        here = x[active]
+        slope = judge.only(active).scores(np.exp(here), single=True, threads=threads)[1]
+        rise = (slope - last_slope[active]) / (here - last[active])
+        bend = np.where(rise > 0.0, rise, curvature[active])
+        low[active] = np.where(slope < 0.0, here, low[active])
+        high[active] = np.where(slope > 0.0, here, high[active])
+        last[active], last_slope[active], curvature[active] = here, slope, bend
+        to = np.minimum(here + np.clip(-slope / bend, -_OCTAVE, _OCTAVE), _LADDER[-1])
+        inside = (to > low[active]) & (to <= high[active])
+        to = np.where(inside, to, 0.5 * (low[active] + high[active]))
+        over = (slope * slope <= 2.0 * bend * _GAIN) | (to == here)
+        x[active] = np.where(over, here, to)
+        active[active] = ~over
+        N.append(active.sum())
+        if not active.any():
+            break
+    return x
