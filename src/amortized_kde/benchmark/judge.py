@@ -48,7 +48,17 @@ class Judge:
         scores, slopes = np.empty(len(self)), np.empty(len(self))
         run_in_pieces(
             lambda start, stop: score_and_slope_rows(
-                self.values, self.offsets, h, self.bounds, self.points, self.weights, single, scores, slopes, start, stop
+                self.values,
+                self.offsets,
+                h,
+                self.bounds,
+                self.points,
+                self.weights,
+                single,
+                scores,
+                slopes,
+                start,
+                stop,
             ),
             len(self),
             operations=float(self.values.size) * self.points.shape[1],

@@ -13,12 +13,12 @@ from amortized_kde.benchmark.judge import Judge
 __all__ = ["best_bandwidths"]
 
 Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+Index = NDArray[np.int64]
 
 # The rough ladder: bandwidths an octave apart, in units of half the interval or of the truth's sd. Sums are float32 and
 # over every fourth point only: that is enough to choose a rung.
 _OCTAVE = math.log(2.0)
-_LADDER = _OCTAVE * np.arange(-7.0, 4.1)
+_LADDER = _OCTAVE * np.arange(-7.0, 5.1)
 _THINNING = 4
 # Another valley of the ladder is searched as well if it is at most so many bits above the lowest.
 _RIVAL = 0.5
@@ -28,7 +28,7 @@ _MOST_STEPS = 30
 
 
 def best_bandwidths(judge: Judge, *, threads: int | None = None) -> Array:
-    """x"""
+    """Give the bandwidth (tasks,) with the lowest score of each task, in units of its sample."""
     rough = judge.thinned(_THINNING)
     along = np.stack(
         [rough.scores(np.full(len(judge), math.exp(x)), single=True, threads=threads)[0] for x in _LADDER], axis=1
@@ -37,16 +37,14 @@ def best_bandwidths(judge: Judge, *, threads: int | None = None) -> Array:
     best = _descend(judge, *_parabola(along, first), threads)
     rival = second >= 0
     if rival.any():
-        R.append(rival.mean())
         other = judge.only(rival)
         there = _descend(other, *_parabola(along[rival], second[rival]), threads)
         scores = [other.scores(np.exp(x), single=True, threads=threads)[0] for x in (best[rival], there)]
         best[rival] = np.where(scores[1] < scores[0], there, best[rival])
     return np.asarray(np.exp(best))
-N=[]
-R=[]
 
-def _valleys(along: Array):
+
+def _valleys(along: Array) -> tuple[Index, Index]:
     """Rungs of the lowest and, where it is a rival, the second lowest local minimum; else -1."""
     walled = np.pad(along, ((0, 0), (1, 1)), constant_values=math.inf)
     valley = (along < walled[:, :-2]) & (along <= walled[:, 2:])
@@ -57,7 +55,7 @@ def _valleys(along: Array):
     return first, np.where(floor.min(axis=1) < lowest + _RIVAL, floor.argmin(axis=1), -1)
 
 
-def _parabola(along: Array, rung) -> tuple[Array, Array]:
+def _parabola(along: Array, rung: Index) -> tuple[Array, Array]:
     """Lowest point and curvature of the parabola through a rung and its neighbours."""
     middle = np.clip(rung, 1, _LADDER.size - 2)
     left, centre, right = (along[np.arange(rung.size), middle + k] for k in (-1, 0, 1))
@@ -86,7 +84,6 @@ def _descend(judge: Judge, x: Array, curvature: Array, threads: int | None) -> A
         over = (slope * slope <= 2.0 * bend * _GAIN) | (to == here)
         x[active] = np.where(over, here, to)
         active[active] = ~over
-        N.append(active.sum())
         if not active.any():
             break
     return x

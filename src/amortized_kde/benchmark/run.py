@@ -65,9 +65,7 @@ def run_bed(
     world = bed.make_world()
     wanted = bed.methods if methods is None else [method for method in bed.methods if method in methods]
     with ThreadPoolExecutor(max_workers=available_threads(threads)) as pool:
-        jobs = {
-            pool.submit(complete_chunk, folder, chunk, world, wanted): chunk for chunk in chunks_of(bed, scale)
-        }
+        jobs = {pool.submit(complete_chunk, folder, chunk, world, wanted): chunk for chunk in chunks_of(bed, scale)}
         try:
             for job in as_completed(jobs):
                 job.result()

@@ -86,7 +86,9 @@ def _names(part: Part, methods: str) -> list[str]:
     known = {method for bed in _BEDS.get(part, ()) for method in find_bed(bed).methods}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidParameterError(f"{part} has no method {unknown[0]!r}; its methods are: {', '.join(sorted(known))}.")
+        raise InvalidParameterError(
+            f"{part} has no method {unknown[0]!r}; its methods are: {', '.join(sorted(known))}."
+        )
     return names
 
 
