@@ -62,7 +62,7 @@ def column_key(method: str) -> str:
 
 def compute_column(method: str, tasks: Tasks) -> Column:
     """Score one method on the tasks of a chunk."""
-    return _SPECIAL.get(method, lambda tasks: _selected(method, tasks))(tasks)
+    return _SPECIAL[method](tasks) if method in _SPECIAL else _selected(method, tasks)
 
 
 def _truth(tasks: Tasks) -> Column:

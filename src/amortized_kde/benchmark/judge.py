@@ -46,20 +46,9 @@ class Judge:
         Exact to float64 however much a bandwidth undersmooths; `single` asks for float32 sums, right to about 1e-6.
         """
         scores, slopes = np.empty(len(self)), np.empty(len(self))
+        judged = (self.values, self.offsets, h, self.bounds, self.points, self.weights, single, scores, slopes)
         run_in_pieces(
-            lambda start, stop: score_and_slope_rows(
-                self.values,
-                self.offsets,
-                h,
-                self.bounds,
-                self.points,
-                self.weights,
-                single,
-                scores,
-                slopes,
-                start,
-                stop,
-            ),
+            lambda start, stop: score_and_slope_rows(*judged, start, stop),
             len(self),
             operations=float(self.values.size) * self.points.shape[1],
             threads=threads,

@@ -1,7 +1,7 @@
 """Run a bed: every chunk that is not on disk yet is computed and stored, several side by side.
 
-A bed, a scale and a folder enter; files of scores leave. Each chunk is computed on one thread, so nothing depends on how
-many there are. A kill loses at most the chunks under way, one a thread; the next run computes what is missing.
+A bed, a scale and a folder enter; files of scores leave. Each chunk is computed on one thread, so nothing depends on
+how many there are. A kill loses at most the chunks under way, one a thread; the next run computes what is missing.
 """
 
 import time

@@ -5,7 +5,6 @@ cannot be read counts as not there. Columns have keys: one whose key has changed
 again, the others stay.
 """
 
-import contextlib
 import os
 import zipfile
 from dataclasses import dataclass, field
@@ -37,7 +36,7 @@ def _path(folder: Path, chunk: Chunk) -> Path:
 
 def read_chunk(folder: Path, chunk: Chunk) -> Held:
     """Read the columns that are there and up to date."""
-    with contextlib.suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    try:
         with np.load(_path(folder, chunk), allow_pickle=False) as file:
             methods = [name.removesuffix(".key") for name in file.files if name.endswith(".key")]
             columns = {
@@ -46,7 +45,8 @@ def read_chunk(folder: Path, chunk: Chunk) -> Held:
                 if str(file[f"{method}.key"]) == column_key(method)
             }
             return Held(columns, float(file["seconds"]), float(file["processor_seconds"]))
-    return Held()
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return Held()
 
 
 def write_chunk(folder: Path, chunk: Chunk, held: Held) -> None:

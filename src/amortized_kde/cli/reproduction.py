@@ -1,7 +1,6 @@
 """The command that makes the paper's evidence anew: which parts to run, in what order, and a bar of what is left."""
 
 import sys
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -52,8 +51,8 @@ def reproduce(
         Part,
         typer.Argument(
             metavar="[PART]",
-            help="gaussian: Figure 1. multifamily: Figure 2. gmm: Figure 3. gmm-on-families: Figure 4. worlds: Table 1. "
-            "modes: Table 2. ablations: short trainings with other choices. all: everything.",
+            help="gaussian: Figure 1. multifamily: Figure 2. gmm: Figure 3. gmm-on-families: Figure 4. "
+            "worlds: Table 1. modes: Table 2. ablations: short trainings with other choices. all: everything.",
         ),
     ] = Part.all,
     scale: Annotated[
@@ -86,9 +85,8 @@ def _names(part: Part, methods: str) -> list[str]:
     known = {method for bed in _BEDS.get(part, ()) for method in find_bed(bed).methods}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidParameterError(
-            f"{part} has no method {unknown[0]!r}; its methods are: {', '.join(sorted(known))}."
-        )
+        their = ", ".join(sorted(known)) or "none"
+        raise InvalidParameterError(f"{part} has no method {unknown[0]!r}; its methods are: {their}.")
     return names
 
 
