@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.numerics.objective import score_and_slope_rows
+from amortized_kde.numerics.exact_scores import exact_score_rows
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 from amortized_kde.score import LN2, NODES, gauss_hermite
@@ -24,7 +24,10 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Samples (flat values and offsets), their bounds, and the points (tasks, m) with weights (m,) that judge them."""
+    """Samples (flat values and offsets), their bounds, and the points (tasks, m) with weights (m,) that judge them.
+
+    The points of a task ascend.
+    """
 
     values: Array
     offsets: Index
@@ -40,15 +43,15 @@ class Judge:
         """The samples as selectors take them."""
         return Samples(self.values, self.offsets, (len(self),), np.zeros(len(self), bool))
 
-    def scores(self, h: Array, *, single: bool = False, threads: int | None = None) -> tuple[Array, Array]:
+    def scores(self, h: Array, *, threads: int | None = None) -> tuple[Array, Array]:
         """Give the score (tasks,) at one bandwidth a task, and its derivative by log h, both in bits.
 
-        Exact to float64 however much a bandwidth undersmooths; `single` asks for float32 sums, right to about 1e-6.
+        Exact to float64, however much a bandwidth undersmooths.
         """
         scores, slopes = np.empty(len(self)), np.empty(len(self))
-        judged = (self.values, self.offsets, h, self.bounds, self.points, self.weights, single, scores, slopes)
+        judged = (self.values, self.offsets, h, self.bounds, self.points, self.weights, scores, slopes)
         run_in_pieces(
-            lambda start, stop: score_and_slope_rows(*judged, start, stop),
+            lambda start, stop: exact_score_rows(*judged, start, stop),
             len(self),
             operations=float(self.values.size) * self.points.shape[1],
             threads=threads,
@@ -72,7 +75,8 @@ class Judge:
 def judge_by_draws(batch: TaskBatch) -> Judge:
     """Judge each task at its own evaluation draws (paper, eq. 9)."""
     count = batch.draws.shape[1]
-    return Judge(batch.values, batch.offsets, batch.bounds, batch.draws, np.full(count, 1.0 / count))
+    points = np.sort(batch.draws, axis=1)
+    return Judge(batch.values, batch.offsets, batch.bounds, points, np.full(count, 1.0 / count))
 
 
 def judge_by_nodes(batch: TaskBatch, order: int = NODES) -> Judge:

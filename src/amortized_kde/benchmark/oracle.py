@@ -15,11 +15,11 @@ __all__ = ["best_bandwidths"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-# The rough ladder: bandwidths an octave apart, in units of half the interval or of the truth's sd. Sums are float32 and
-# over every fourth point only: that is enough to choose a rung.
+# The rough ladder: bandwidths an octave apart, in units of half the interval or of the truth's sd. Every eighth of the
+# ascending points is enough to choose a rung.
 _OCTAVE = math.log(2.0)
 _LADDER = _OCTAVE * np.arange(-7.0, 5.1)
-_THINNING = 4
+_THINNING = 8
 # Another valley of the ladder is searched as well if it is at most so many bits above the lowest.
 _RIVAL = 0.5
 # The search ends where another step would gain less than this many bits.
@@ -30,16 +30,14 @@ _MOST_STEPS = 30
 def best_bandwidths(judge: Judge, *, threads: int | None = None) -> Array:
     """Give the bandwidth (tasks,) with the lowest score of each task, in units of its sample."""
     rough = judge.thinned(_THINNING)
-    along = np.stack(
-        [rough.scores(np.full(len(judge), math.exp(x)), single=True, threads=threads)[0] for x in _LADDER], axis=1
-    )
+    along = np.stack([rough.scores(np.full(len(judge), math.exp(x)), threads=threads)[0] for x in _LADDER], axis=1)
     first, second = _valleys(along)
     best = _descend(judge, *_parabola(along, first), threads)
     rival = second >= 0
     if rival.any():
         other = judge.only(rival)
         there = _descend(other, *_parabola(along[rival], second[rival]), threads)
-        scores = [other.scores(np.exp(x), single=True, threads=threads)[0] for x in (best[rival], there)]
+        scores = [other.scores(np.exp(x), threads=threads)[0] for x in (best[rival], there)]
         best[rival] = np.where(scores[1] < scores[0], there, best[rival])
     return np.asarray(np.exp(best))
 
@@ -72,7 +70,7 @@ def _descend(judge: Judge, x: Array, curvature: Array, threads: int | None) -> A
     last, last_slope = np.full(x.size, math.nan), np.full(x.size, math.nan)
     for _ in range(_MOST_STEPS):
         here = x[active]
-        slope = judge.only(active).scores(np.exp(here), single=True, threads=threads)[1]
+        slope = judge.only(active).scores(np.exp(here), threads=threads)[1]
         rise = (slope - last_slope[active]) / (here - last[active])
         bend = np.where(rise > 0.0, rise, curvature[active])
         low[active] = np.where(slope < 0.0, here, low[active])
