@@ -5,7 +5,6 @@ Silverman's bandwidth there, and is counted. A column depends on its chunk and i
 columns, and is computed on one thread: so it has the same bits whatever else runs.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +16,11 @@ from amortized_kde.benchmark.protocol import BEDS, ORACLE, TRUTH, Chunk
 from amortized_kde.domain import Bounds
 from amortized_kde.models import load_model
 from amortized_kde.score import LN2
-from amortized_kde.selectors import SELECTORS
+from amortized_kde.selectors import Selection, find_selector
+from amortized_kde.selectors.outcome import OK
 from amortized_kde.tasks import Truths, World, draw_tasks
 
-__all__ = ["Column", "Tasks", "column_key", "compute_column", "lower_oracle", "make_tasks"]
+__all__ = ["Column", "Tasks", "column_key", "compute_column", "lower_oracle", "make_tasks", "select_bandwidths"]
 
 Array = NDArray[np.float64]
 
@@ -60,30 +60,32 @@ def column_key(method: str) -> str:
     return f"{_FORMAT}:{load_model(method.removeprefix('amortized:')).card['sha256']}" if learned else _FORMAT
 
 
-def compute_column(method: str, tasks: Tasks) -> Column:
-    """Score one method on the tasks of a chunk."""
-    return _SPECIAL[method](tasks) if method in _SPECIAL else _selected(method, tasks)
+def select_bandwidths(method: str, tasks: Tasks) -> Selection:
+    """Ask a method, or the oracle, for one bandwidth a task; where it has none, Silverman's, and the code says why.
 
-
-def _truth(tasks: Tasks) -> Column:
-    logs = tasks.truths.logpdf(tasks.judge.points)
-    return Column(np.sum(logs * tasks.judge.weights, axis=1) / -LN2)
-
-
-def _oracle(tasks: Tasks) -> Column:
-    return Column(tasks.judge.scores(best_bandwidths(tasks.judge, threads=1), threads=1)[0])
-
-
-def _selected(method: str, tasks: Tasks) -> Column:
+    Raises
+    ------
+    InvalidParameterError
+        If there is no such method.
+    """
+    if method == ORACLE:
+        h = best_bandwidths(tasks.judge, threads=1)
+        return Selection(h, np.full(h.size, OK))
     samples, bounds = tasks.judge.samples, Bounds(*tasks.judge.bounds)
-    h = SELECTORS[method].select(samples, bounds, threads=1).bandwidths
+    h, codes = find_selector(method).select(samples, bounds, threads=1)
     failed = np.isnan(h)
     if failed.any():
-        h = np.where(failed, SELECTORS[_FALL_BACK].select(samples, bounds, threads=1).bandwidths, h)
-    return Column(tasks.judge.scores(h, threads=1)[0], int(failed.sum()))
+        h = np.where(failed, find_selector(_FALL_BACK).select(samples, bounds, threads=1).bandwidths, h)
+    return Selection(h, codes)
 
 
-_SPECIAL: dict[str, Callable[[Tasks], Column]] = {TRUTH: _truth, ORACLE: _oracle}
+def compute_column(method: str, tasks: Tasks) -> Column:
+    """Score one method on the tasks of a chunk."""
+    if method == TRUTH:
+        logs = tasks.truths.logpdf(tasks.judge.points)
+        return Column(np.sum(logs * tasks.judge.weights, axis=1) / -LN2)
+    h, codes = select_bandwidths(method, tasks)
+    return Column(tasks.judge.scores(h, threads=1)[0], int((codes < OK).sum()))
 
 
 def lower_oracle(columns: dict[str, Column]) -> dict[str, Column]:

@@ -18,7 +18,6 @@ from amortized_kde.tasks.protocol import SETTING
 __all__ = [
     "BEDS",
     "CLASSICAL",
-    "FAMILY_COUNT",
     "ORACLE",
     "SCALES",
     "SEED",
@@ -33,12 +32,11 @@ __all__ = [
 ]
 
 SIZES = (*range(5, 21), 25, 30, 35, 40, 50, 60, 75, 90, 110, 130, 150, 175, 200, 225, 256)
-# The paper names no seed for its test tasks. This one and the next two serve nothing else: neither training nor
-# validation nor any other table.
+# The paper names no seed for its test tasks. This one and the next two, one a bed, serve nothing else: neither
+# training nor validation nor any other table.
 SEED = 6_000_000_000
 # Room for the tasks of one size; every size begins at a multiple of it.
 _TASKS_A_SIZE = 1_000_000
-FAMILY_COUNT = 10
 
 TRUTH, ORACLE = "truth", "oracle"
 CLASSICAL = ("silverman", "sheather-jones-r", "lscv", "lcv")
@@ -66,7 +64,11 @@ class BalancedWorld:
 
 @dataclass(frozen=True)
 class Bed:
-    """One of the paper's comparisons: a world, evaluation draws a task (0: nodes), how to judge, and who competes."""
+    """One of the paper's comparisons: a world, evaluation draws a task (0: nodes), how to judge, and who competes.
+
+    `costs` are the microseconds (constant, by n, by n^2) that all methods together take for a task on one core, for
+    progress bars; `balanced` says that its tasks deal the ten families out by turns.
+    """
 
     name: str
     make_world: Callable[[], World]
@@ -74,6 +76,8 @@ class Bed:
     judge: Callable[[TaskBatch], Judge]
     learned: tuple[str, ...]
     seed: int
+    costs: tuple[float, float, float]
+    balanced: bool = False
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -81,27 +85,43 @@ class Bed:
         return (TRUTH, ORACLE, *CLASSICAL, *self.learned)
 
 
+# Costs are fits to one run on an AVX-512 machine.
+_COSTS_BY_NODES, _COSTS_BY_DRAWS = (80.0, 7.7, 0.115), (360.0, 20.0, 0.094)
 BEDS = {
     bed.name: bed
     for bed in (
-        Bed("gaussian", GaussianWorld, 0, judge_by_nodes, ("amortized:gaussian",), SEED),
-        Bed("multifamily", lambda: BalancedWorld(make_pool()), 1024, judge_by_draws, _BOUNDED, SEED + 1),
-        Bed("gmm", lambda: MixtureWorld(32), 1024, judge_by_draws, _BOUNDED, SEED + 2),
+        Bed("gaussian", GaussianWorld, 0, judge_by_nodes, ("amortized:gaussian",), SEED, _COSTS_BY_NODES),
+        Bed(
+            "multifamily",
+            lambda: BalancedWorld(make_pool()),
+            1024,
+            judge_by_draws,
+            _BOUNDED,
+            SEED + 1,
+            _COSTS_BY_DRAWS,
+            balanced=True,
+        ),
+        Bed("gmm", lambda: MixtureWorld(32), 1024, judge_by_draws, _BOUNDED, SEED + 2, _COSTS_BY_DRAWS),
     )
 }
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How many tasks of each size, in chunks of how many; both are multiples of ten, for the ten families."""
+    """How many tasks of each size, in chunks of how many; both are multiples of ten, for the ten families.
+
+    `checked` tasks of each size are integrated tightly, the `worst` of each method computed with 50 digits.
+    """
 
     name: str
     tasks: int
     chunk: int
+    checked: int
+    worst: int
 
 
 # 30,000 tasks a size are the paper's. The quick scale has the first few of the same tasks.
-SCALES = {scale.name: scale for scale in (Scale("quick", 300, 300), Scale("paper", 30_000, 3_000))}
+SCALES = {scale.name: scale for scale in (Scale("quick", 300, 30, 10, 2), Scale("paper", 30_000, 1_000, 200, 20))}
 
 
 @dataclass(frozen=True, order=True)
@@ -120,8 +140,9 @@ class Chunk:
 
     @property
     def cost(self) -> float:
-        """About how many microseconds one core needs, for progress bars: scores grow with n, pair sums with n^2."""
-        return self.count * (700.0 + 9.0 * self.n + 0.11 * self.n**2)
+        """About how many microseconds one core needs."""
+        constant, linear, quadratic = BEDS[self.bed].costs
+        return self.count * (constant + linear * self.n + quadratic * self.n**2)
 
 
 def chunks_of(bed: Bed, scale: Scale) -> list[Chunk]:

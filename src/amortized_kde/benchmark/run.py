@@ -18,12 +18,16 @@ from amortized_kde.tasks import World
 __all__ = ["complete_chunk", "run_bed"]
 
 
-def complete_chunk(folder: Path, chunk: Chunk, world: World, methods: Sequence[str]) -> None:
-    """Compute the columns of a chunk that are missing, and store them with those that are not."""
+def complete_chunk(folder: Path, chunk: Chunk, world: World, methods: Sequence[str], *, side_by_side: int = 1) -> bool:
+    """Compute the columns of a chunk that are missing, store them with those that are not, and say if there were any.
+
+    The seconds it took are divided by the number of chunks that are computed side by side, so that their sum over all
+    chunks is the time by the clock.
+    """
     held = read_chunk(folder, chunk)
     missing = [method for method in methods if method not in held.columns]
     if not missing:
-        return
+        return False
     clock, processor = time.perf_counter(), time.thread_time()
     tasks = make_tasks(chunk, world)
     computed = {method: compute_column(method, tasks) for method in missing}
@@ -32,10 +36,11 @@ def complete_chunk(folder: Path, chunk: Chunk, world: World, methods: Sequence[s
         chunk,
         Held(
             held.columns | computed,
-            held.seconds + time.perf_counter() - clock,
+            held.seconds + (time.perf_counter() - clock) / side_by_side,
             held.processor_seconds + time.thread_time() - processor,
         ),
     )
+    return True
 
 
 def run_bed(
@@ -45,7 +50,7 @@ def run_bed(
     *,
     methods: Sequence[str] | None = None,
     threads: int | None = None,
-    report: Callable[[Chunk], object] = lambda chunk: None,
+    report: Callable[[Chunk, bool], object] = lambda chunk, fresh: None,
 ) -> None:
     """Compute and store all chunks of a bed that are not stored yet.
 
@@ -60,16 +65,19 @@ def run_bed(
     threads : int, optional
         So many chunks side by side; by default one a core. The scores do not depend on it.
     report : callable
-        Told of every chunk that is done, in this thread.
+        Told of every chunk that is done and whether anything of it was computed now; called in this thread.
     """
     world = bed.make_world()
     wanted = bed.methods if methods is None else [method for method in bed.methods if method in methods]
-    with ThreadPoolExecutor(max_workers=available_threads(threads)) as pool:
-        jobs = {pool.submit(complete_chunk, folder, chunk, world, wanted): chunk for chunk in chunks_of(bed, scale)}
+    workers = available_threads(threads)
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        jobs = {
+            pool.submit(complete_chunk, folder, chunk, world, wanted, side_by_side=workers): chunk
+            for chunk in chunks_of(bed, scale)
+        }
         try:
             for job in as_completed(jobs):
-                job.result()
-                report(jobs[job])
+                report(jobs[job], job.result())
         finally:
             # After an interruption or an error nothing new is begun.
             pool.shutdown(wait=True, cancel_futures=True)

@@ -1,16 +1,17 @@
-"""The command that makes the paper's evidence anew: which parts to run, in what order, and a bar of what is left."""
+"""The command that makes the paper's evidence anew: which steps to take, in what order, and a bar of what is left."""
 
 import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
+from amortized_kde.cli.workbar import WorkBar
 from amortized_kde.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from amortized_kde.benchmark.protocol import Bed, Chunk, Scale
 
 __all__ = ["reproduce"]
 
@@ -22,116 +23,199 @@ class Part(StrEnum):
     multifamily = "multifamily"
     gmm = "gmm"
     gmm_on_families = "gmm-on-families"
-    modes = "modes"
     worlds = "worlds"
+    modes = "modes"
     ablations = "ablations"
     all = "all"
 
 
-class ScaleName(StrEnum):
-    """How large."""
+class Size(StrEnum):
+    """At what scale."""
 
     quick = "quick"
     paper = "paper"
 
 
-# The beds that a part needs; the last figure of the paper shows the scores of the multi-family bed.
-_BEDS = {
-    Part.gaussian: ("gaussian",),
-    Part.multifamily: ("multifamily",),
-    Part.gmm: ("gmm",),
+# The steps of a part, in the order in which they are taken. Figure 4 shows scores of the multi-family bed.
+_STEPS = {part: (part.value,) for part in Part} | {
     Part.gmm_on_families: ("multifamily",),
-    Part.all: ("gaussian", "multifamily", "gmm"),
+    Part.all: ("worlds", "modes", "gaussian", "multifamily", "gmm", "ablations"),
 }
-_OUT = {ScaleName.quick: Path("results-quick"), ScaleName.paper: Path("results")}
+_OUT = {Size.quick: Path("results-quick"), Size.paper: Path("results")}
+# Pools for Table 1 and densities a K for Table 2 in a quick run; else their own defaults hold.
+_POOLS: dict[Size, dict[str, int]] = {Size.quick: {"pools": 4}, Size.paper: {}}
+_DENSITIES: dict[Size, dict[str, int]] = {Size.quick: {"count": 1000}, Size.paper: {}}
+# About how many microseconds these steps keep two cores busy or waiting, as `Chunk.cost` counts them.
+_COSTS = {
+    Size.quick: {"worlds": 4e7, "modes": 5e6, "ablations": 6e7},
+    Size.paper: {"worlds": 1.3e8, "modes": 2.3e7, "ablations": 7.2e8},
+}
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What was asked for."""
+
+    size: Size
+    folder: Path
+    threads: int | None
 
 
 def reproduce(
     part: Annotated[
         Part,
         typer.Argument(
-            metavar="[PART]",
             help="gaussian: Figure 1. multifamily: Figure 2. gmm: Figure 3. gmm-on-families: Figure 4. "
             "worlds: Table 1. modes: Table 2. ablations: short trainings with other choices. all: everything.",
         ),
     ] = Part.all,
     scale: Annotated[
-        ScaleName, typer.Option("--scale", help="quick: about two minutes for all. paper: about an hour.")
-    ] = ScaleName.quick,
+        Size, typer.Option("--scale", help="quick: about two minutes for all. paper: about an hour.")
+    ] = Size.quick,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Where results go; default: results-quick, or results for paper."),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Recompute three random chunks of the tables in DIR and compare.")
+        bool, typer.Option("--verify", help="Compute three random chunks of the tables in DIR anew and compare.")
     ] = False,
-    seed: Annotated[int | None, typer.Option("--seed", help="Choose the same three chunks again.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="With --verify: choose the chunks that this seed chose before.")
+    ] = None,
     methods: Annotated[
         str | None,
-        typer.Option("--methods", metavar="NAMES", help="Only score these (commas between), and write no tables yet."),
+        typer.Option("--methods", metavar="NAMES", help="Only score these, commas between, and write no tables yet."),
     ] = None,
-    threads: Annotated[int | None, typer.Option("--threads", metavar="N", help="At most so many threads.")] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", help="At most so many threads; the numbers stay the same.")
+    ] = None,
 ) -> None:
-    """Make the paper's evidence anew: tables, figures, report. Stopped runs go on where they were."""
-    folder = out or _OUT[scale]
-    if methods is not None:
-        _score(part, scale, folder, _names(part, methods), threads)
+    """Make the paper's evidence anew: tables, figures, report. A run that was stopped goes on where it was."""
+    run = _Run(scale, out or _OUT[scale], threads)
+    if verify:
+        _verify(run, seed)
+    elif methods is not None:
+        _score(part, run, [name.strip() for name in methods.split(",")])
+    else:
+        _make(part, run)
 
 
-def _names(part: Part, methods: str) -> list[str]:
-    from amortized_kde.benchmark.protocol import find_bed
+def _make(part: Part, run: _Run) -> None:
+    from amortized_kde.benchmark.protocol import BEDS
+    from amortized_kde.benchmark.record import check_scale, record_part
+    from amortized_kde.figures import new_axes
 
-    names = [name.strip() for name in methods.split(",")]
-    known = {method for bed in _BEDS.get(part, ()) for method in find_bed(bed).methods}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        their = ", ".join(sorted(known)) or "none"
-        raise InvalidParameterError(f"{part} has no method {unknown[0]!r}; its methods are: {their}.")
-    return names
+    check_scale(run.folder, run.size)
+    if part is not Part.modes:
+        # Without matplotlib this stops now, not after an hour.
+        new_axes()
+    run.folder.mkdir(parents=True, exist_ok=True)
+    command = " ".join(["amortized-kde", *sys.argv[1:]])
+    with _bar(_STEPS[part], run.size) as progress:
+        for step in _STEPS[part]:
+            progress.begin(step)
+            started = time.perf_counter()
+            facts = _MAKERS.get(step, _make_bed)(step, run, progress)
+            facts = {"seconds": round(time.perf_counter() - started, 1)} | facts
+            record_part(run.folder, step, scale=run.size, command=command, facts=facts)
+    if any((run.folder / f"{name}.csv").is_file() for name in BEDS):
+        _draw_and_report(run.folder)
 
 
-def _score(part: Part, scale: ScaleName, folder: Path, methods: list[str] | None, threads: int | None) -> None:
-    """Compute the scores that are missing, with a bar of the work left."""
-    from amortized_kde.benchmark.protocol import SCALES, find_bed
+def _bar(steps: Iterable[str], size: Size) -> WorkBar:
+    from amortized_kde.benchmark.protocol import BEDS, SCALES, chunks_of
+
+    costs = {bed.name: sum(chunk.cost for chunk in chunks_of(bed, SCALES[size])) for bed in BEDS.values()}
+    return WorkBar(sum((costs | _COSTS[size])[step] for step in steps))
+
+
+def _make_bed(name: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
+    from amortized_kde.benchmark.protocol import BEDS, SCALES
+    from amortized_kde.benchmark.reproduction import reproduce_bed
+
+    facts = reproduce_bed(BEDS[name], SCALES[run.size], run.folder, threads=run.threads, report=progress.count)
+    progress.say(f"{name}: {facts['tasks_per_size']} tasks of each size; tables in {run.folder}")
+    if not facts["checked_with_50_digits"]:
+        progress.say("penalties.csv was not written: it needs mpmath, which the dev extra brings.")
+    return facts
+
+
+def _make_worlds(step: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
+    from amortized_kde.tasks import reproduce_ranges, reproduce_worlds
+
+    progress.say(reproduce_worlds(run.folder))
+    progress.say(reproduce_ranges(run.folder, **_POOLS[run.size]))
+    progress.advance(_COSTS[run.size][step])
+    return {}
+
+
+def _make_modes(step: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
+    from amortized_kde.benchmark.modes import reproduce_modes
+
+    progress.say(reproduce_modes(run.folder, **_DENSITIES[run.size]))
+    progress.advance(_COSTS[run.size][step])
+    return {}
+
+
+def _make_ablations(step: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
+    from amortized_kde.benchmark.ablations import reproduce_ablations
+
+    def report(what: str, done: int, total: int) -> None:
+        progress.begin(f"{step}: {what}, {done} of {total}")
+
+    progress.say(reproduce_ablations(run.folder, scale=run.size, report=report))
+    progress.advance(_COSTS[run.size][step])
+    return {}
+
+
+# Every other step is a bed.
+_MAKERS: dict[str, Callable[[str, _Run, WorkBar], dict[str, Any]]] = {
+    "worlds": _make_worlds,
+    "modes": _make_modes,
+    "ablations": _make_ablations,
+}
+
+
+def _draw_and_report(folder: Path) -> None:
+    from amortized_kde.benchmark.figures import draw_figures
+    from amortized_kde.benchmark.report import write_report
+
+    drawn = draw_figures(folder)
+    typer.echo(f"{len(drawn)} pictures and {write_report(folder)}")
+
+
+def _score(part: Part, run: _Run, methods: list[str]) -> None:
+    """Compute and store these columns only."""
+    from amortized_kde.benchmark.protocol import BEDS, SCALES
     from amortized_kde.benchmark.run import run_bed
 
-    beds = [find_bed(name) for name in _BEDS.get(part, ())]
-    with _Progress(beds, SCALES[scale]) as progress:
+    beds = [BEDS[step] for step in _STEPS[part] if step in BEDS]
+    known = list(dict.fromkeys(method for bed in beds for method in bed.methods))
+    for name in methods:
+        if name not in known:
+            raise InvalidParameterError(f"{part} has no method {name!r}; it has: {', '.join(known) or 'none'}.")
+    with _bar([bed.name for bed in beds], run.size) as progress:
         for bed in beds:
-            progress.begin(bed)
-            run_bed(bed, SCALES[scale], folder, methods=methods, threads=threads, report=progress)
+            progress.begin(bed.name)
+            run_bed(bed, SCALES[run.size], run.folder, methods=methods, threads=run.threads, report=progress.count)
 
 
-class _Progress:
-    """A live line: bed, share of the work done, time left."""
+def _verify(run: _Run, seed: int | None) -> None:
+    """Say how far three chunks are from the tables; exit status 1 if one is too far."""
+    import secrets
 
-    def __init__(self, beds: "list[Bed]", scale: "Scale") -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from amortized_kde.benchmark.verify import TOLERANCE, verify_tables
 
-        from amortized_kde.benchmark.protocol import chunks_of
-
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:.0f} %"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=Console(file=sys.stderr),
-            speed_estimate_period=600.0,
+    chosen = secrets.randbelow(2**32) if seed is None else seed
+    typer.echo(f"chunks chosen by --seed {chosen}")
+    compared = verify_tables(run.folder, seed=chosen, threads=run.threads)
+    for found in compared:
+        chunk = found.chunk
+        typer.echo(
+            f"{chunk.bed:<12} n = {chunk.n:<4} tasks {chunk.first} to {chunk.first + chunk.count - 1}: "
+            f"largest difference {found.worst:.1e} over {len(found.differences)} methods"
         )
-        self._task = self._bar.add_task("", total=sum(chunk.cost for bed in beds for chunk in chunks_of(bed, scale)))
-
-    def __enter__(self) -> "_Progress":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        self._bar.stop()
-
-    def begin(self, bed: "Bed") -> None:
-        self._bar.update(self._task, description=bed.name)
-
-    def __call__(self, chunk: "Chunk") -> None:
-        self._bar.advance(self._task, chunk.cost)
+    if not all(found.agrees for found in compared):
+        typer.echo(f"these tables are not what this code computes: a mean score differs by more than {TOLERANCE}.")
+        raise typer.Exit(1)
+    typer.echo("the tables agree")
