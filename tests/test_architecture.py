@@ -36,6 +36,7 @@ NEIGHBOURS = {
 # Rooms with compiled loops; the decorators themselves live in numerics/jit.py.
 COMPILED_ROOMS = {"numerics", "features", "selectors", "tasks", "benchmark"}
 OPTIONAL = {"matplotlib", "pandas", "polars", "pyarrow", "jax", "optax", "equinox", "xarray", "sklearn", "streamlit"}
+OPTIONAL |= {"mpmath"}
 # The one room that exists for a library it needs.
 OPTIONAL_WHERE = {"training": {"jax", "optax", "equinox"}}
 

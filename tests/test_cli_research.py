@@ -1,4 +1,4 @@
-"""The commands for researchers: models, train, reproduce."""
+"""The commands for researchers: models and train."""
 
 import json
 
@@ -84,10 +84,3 @@ def test_own_recipe_and_own_tasks_become_a_method(tmp_path):
     sample.write_text("0.1\n0.3\n0.35\n0.8\n")
     fitted = runner.invoke(app, ["fit", str(sample), "--bounds", "0", "1", "--method", f"amortized:{out}", "--json"])
     assert json.loads(fitted.stdout)["bandwidth"] > 0.0
-
-
-def test_reproduce_modes_prints_our_row_under_the_papers(tmp_path):
-    done = runner.invoke(app, ["reproduce", "modes", "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
-    assert "paper" in done.stdout
-    assert (tmp_path / "table2_modes.csv").is_file()

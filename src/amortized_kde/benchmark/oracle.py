@@ -28,7 +28,35 @@ _MOST_STEPS = 30
 
 
 def best_bandwidths(judge: Judge, *, threads: int | None = None) -> Array:
-    """Give the bandwidth (tasks,) with the lowest score of each task, in units of its sample."""
+    """Give the bandwidth of each task with the lowest score under its own judging points, all tasks side by side.
+
+    A rough ladder finds the valleys of the score along log h; from the lowest, and from the second lowest where it is a
+    rival, secants inside a bracket go down to a zero of the derivative. About seven scores a task are computed.
+
+    It can miss the lowest valley. Against a ladder of quarter-octaves refined by bisection, on 3000 tasks of each bounded
+    world at n = 5, 8, 15, 60 and 256, the mean score is 3e-8 to 3e-5 bits higher (most at n = 5); at most three tasks
+    in a thousand are more than 0.001 bits higher, none more than 0.031. Bandwidths above 32, flat on [-1, 1], are not
+    tried.
+
+    Parameters
+    ----------
+    judge : Judge
+        On [-1, 1], or standard normal tasks: the ladder is in these units.
+    threads : int, optional
+        At most so many threads; the answer does not depend on it.
+
+    Returns
+    -------
+    array of shape (tasks,)
+
+    Examples
+    --------
+    >>> from amortized_kde.benchmark.judge import judge_by_nodes
+    >>> from amortized_kde.tasks import draw_tasks, world
+    >>> judge = judge_by_nodes(draw_tasks(world("gaussian"), 2, seed=1, sizes=20, draws=0))
+    >>> best_bandwidths(judge).round(2)
+    array([0.51, 0.52])
+    """
     rough = judge.thinned(_THINNING)
     along = np.stack([rough.scores(np.full(len(judge), math.exp(x)), threads=threads)[0] for x in _LADDER], axis=1)
     first, second = _valleys(along)

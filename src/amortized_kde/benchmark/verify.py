@@ -15,6 +15,7 @@ from amortized_kde.benchmark.columns import compute_column, lower_oracle, make_t
 from amortized_kde.benchmark.protocol import BEDS, SIZES, Chunk
 from amortized_kde.errors import UnreadableFileError
 from amortized_kde.numerics.threads import available_threads
+from amortized_kde.tasks import World
 
 __all__ = ["CHUNKS", "TOLERANCE", "Comparison", "verify_tables"]
 
@@ -64,8 +65,10 @@ def verify_tables(folder: Path, *, seed: int, threads: int | None = None) -> lis
         raise UnreadableFileError(f"{folder} holds no chunks_*.csv to verify; run the benchmark first.")
     chunks = sorted(tables)
     picked = np.random.default_rng(seed).choice(len(chunks), min(CHUNKS, len(chunks)), replace=False)
+    chosen = [chunks[i] for i in sorted(picked)]
+    worlds = {bed: BEDS[bed].make_world() for bed in {chunk.bed for chunk in chosen}}
     with ThreadPoolExecutor(max_workers=available_threads(threads)) as pool:
-        return list(pool.map(lambda chunk: _compare(chunk, tables[chunk]), [chunks[i] for i in sorted(picked)]))
+        return list(pool.map(lambda chunk: _compare(chunk, worlds[chunk.bed], tables[chunk]), chosen))
 
 
 def _read(folder: Path) -> dict[Chunk, dict[str, float]]:
@@ -90,8 +93,8 @@ def _lines(bed: str, path: Path) -> Iterable[tuple[Chunk, str, float]]:
             yield chunk, row["method"], float(row["score_bits"])
 
 
-def _compare(chunk: Chunk, table: dict[str, float]) -> Comparison:
-    tasks = make_tasks(chunk, BEDS[chunk.bed].make_world())
+def _compare(chunk: Chunk, world: World, table: dict[str, float]) -> Comparison:
+    tasks = make_tasks(chunk, world)
     columns = lower_oracle({method: compute_column(method, tasks) for method in table})
     means = {method: float(np.mean(column.scores)) for method, column in columns.items()}
     return Comparison(chunk, {m: abs(means[m] - score) / max(1.0, abs(score)) for m, score in table.items()})
