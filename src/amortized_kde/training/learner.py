@@ -30,6 +30,13 @@ class State(NamedTuple):
     average: Any
 
 
+class _Rectified(eqx.Module):
+    """max(x, 0) as a layer that holds nothing, so that all leaves of a state are arrays."""
+
+    def __call__(self, x: Any, *, key: Any = None) -> Any:
+        return jax.nn.relu(x)
+
+
 def _bandwidths(network: Any, inputs: Any, unit: Any) -> Any:
     """h = unit * softplus(network), with unit 1 or the sample's sd."""
     return unit * jax.nn.softplus(jax.vmap(network)(inputs)[:, 0])
@@ -54,24 +61,16 @@ class Learner:
         decay = recipe.optimiser.average
         self._recipe, self._optimiser = recipe, optimiser
 
-        @eqx.filter_jit
-        def bandwidths(network: Any, inputs: Any, unit: Any) -> Any:
-            return _bandwidths(network, inputs, unit)
-
-        @eqx.filter_jit
+        @jax.jit
         def update(state: State, inputs: Any, unit: Any, slopes: Any) -> State:
             # The loss is linear in h with the slopes as constants, so its gradient is the chain rule's sum.
-            gradient = eqx.filter_grad(lambda network: jnp.sum(slopes * _bandwidths(network, inputs, unit)))(
-                state.network
-            )
+            gradient = jax.grad(lambda network: jnp.sum(slopes * _bandwidths(network, inputs, unit)))(state.network)
             change, memory = optimiser.update(gradient, state.optimiser)
-            network = eqx.apply_updates(state.network, change)
-            average = jax.tree.map(
-                lambda old, new: decay * old + (1.0 - decay) * new if eqx.is_array(new) else new, state.average, network
-            )
+            network = optax.apply_updates(state.network, change)
+            average = jax.tree.map(lambda old, new: decay * old + (1.0 - decay) * new, state.average, network)
             return State(network, memory, average)
 
-        self._bandwidths_jit, self._update_jit = bandwidths, update
+        self._bandwidths_jit, self._update_jit = jax.jit(_bandwidths), update
 
     def start(self) -> State:
         """Give the state before the first step, from the recipe's seed."""
@@ -82,9 +81,9 @@ class Learner:
         for i, key in enumerate(keys):
             layers.append(_linear(widths[i], widths[i + 1], key, narrow=min(sizes) < NARROW))
             if i < len(sizes):
-                layers.append(eqx.nn.Lambda(jax.nn.relu))
+                layers.append(_Rectified())
         network = eqx.nn.Sequential(layers)
-        return State(network, self._optimiser.init(eqx.filter(network, eqx.is_array)), network)
+        return State(network, self._optimiser.init(network), network)
 
     def bandwidths(self, network: Any, inputs: NDArray[np.float64], unit: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the bandwidths of a batch under `network` (the current one, or the moving average)."""
@@ -103,13 +102,11 @@ class Learner:
     @staticmethod
     def arrays(tree: Any) -> list[NDArray[Any]]:
         """Give the arrays of a state or network in a fixed order."""
-        return [np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(tree, eqx.is_array))]
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
 
     def restore(self, arrays: list[NDArray[Any]]) -> State:
         """Give the state whose `arrays` these are."""
-        moving, fixed = eqx.partition(self.start(), eqx.is_array)
-        leaves = jax.tree.unflatten(jax.tree.structure(moving), [jnp.asarray(a) for a in arrays])
-        state: State = eqx.combine(leaves, fixed)
+        state: State = jax.tree.unflatten(jax.tree.structure(self.start()), [jnp.asarray(a) for a in arrays])
         return state
 
     @staticmethod
