@@ -49,7 +49,7 @@ class Prepared(NamedTuple):
 
 
 def _inputs(recipe: Recipe, features: Array) -> Array:
-    return network_inputs(features)[:, : len(recipe.network.inputs)]
+    return network_inputs(features, limits=recipe.network.limits)[:, : len(recipe.network.inputs)]
 
 
 def _prepare(recipe: Recipe, tasks: TaskBatch) -> Prepared:
