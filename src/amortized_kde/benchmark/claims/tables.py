@@ -1,0 +1,172 @@
+"""Judges of claims that rest on the smaller tables: modes, ranges, families, ablations; and on the models' cards."""
+
+import math
+
+import numpy as np
+
+from amortized_kde.benchmark.claims.scores import SIMILAR
+from amortized_kde.benchmark.claims.verdicts import NOT_RUN, Judge, Verdict
+from amortized_kde.benchmark.evidence import Evidence, Row
+from amortized_kde.benchmark.methods import CLASSICAL, METHODS
+from amortized_kde.models import models
+
+__all__ = [
+    "at_most_four_modes",
+    "every_family",
+    "family_means",
+    "modes_grow_moderately",
+    "oversmooths_without_bounds",
+    "ranges_agree",
+    "six_or_more_modes",
+    "steps_agree",
+    "two_or_three_modes",
+    "variants_agree",
+]
+
+# The paper's percentage, and the densities behind it and behind ours (section 3.3).
+_MANY, _DENSITIES = 6.0, 5000
+# "Only moderately": a quarter more modes for four times as many components.
+MODERATE = 0.25
+# What marks the variant that was trained without bounds, in the table of ablations.
+UNBOUNDED = ("without", "unbounded", "untruncated", "no bounds", "whole line")
+
+
+def _modes(evidence: Evidence) -> dict[int, list[float]]:
+    """Our percentages of densities with 1, 2, ..., 8 and at least 9 modes, by K."""
+    rows = [row for row in evidence.rows("table2_modes.csv") if row["row"] == "ours"]
+    return {int(row["K"]): [float(row[str(k)]) for k in range(1, 9)] + [float(row[">=9"])] for row in rows}
+
+
+def two_or_three_modes(evidence: Evidence) -> Verdict:
+    """Judge whether two and three modes are the two most common numbers, for every K."""
+    table = _modes(evidence)
+    told = ", ".join(f"K = {k}: {shares[1]:.1f} % and {shares[2]:.1f} %" for k, shares in table.items())
+    holds = all(sorted(np.argsort(shares)[-2:].tolist()) == [1, 2] for shares in table.values())
+    return Verdict(f"two and three modes, {told}", holds) if table else NOT_RUN
+
+
+def at_most_four_modes(evidence: Evidence) -> Verdict:
+    """Judge whether more than half of the densities have at most four modes, for every K."""
+    few = {k: sum(shares[:4]) for k, shares in _modes(evidence).items()}
+    told = ", ".join(f"K = {k}: {share:.1f} %" for k, share in few.items())
+    return Verdict(f"at most four modes, {told}", all(share > 50.0 for share in few.values())) if few else NOT_RUN
+
+
+def six_or_more_modes(evidence: Evidence) -> Verdict:
+    """Judge whether the share with six or more modes at K = 32 is the paper's, within three standard errors of both."""
+    table = _modes(evidence)
+    if 32 not in table:
+        return NOT_RUN
+    share = sum(table[32][5:])
+    error = 100.0 * math.sqrt(2.0 * (_MANY / 100.0) * (1.0 - _MANY / 100.0) / _DENSITIES)
+    return Verdict(f"{share:.1f} % (± {error:.1f})", abs(share - _MANY) <= 3.0 * error)
+
+
+def modes_grow_moderately(evidence: Evidence) -> Verdict:
+    """Judge whether the mean number of modes grows by at most a quarter from the smallest K to the largest."""
+    table = _modes(evidence)
+    if not table:
+        return NOT_RUN
+    means = {k: float(np.dot(shares, np.arange(1, 10))) / sum(shares) for k, shares in table.items()}
+    growth = means[max(means)] / means[min(means)] - 1.0
+    told = ", ".join(f"{mean:.2f} at K = {k}" for k, mean in means.items())
+    return Verdict(f"mean number of modes {told}: {100 * growth:.0f} % more", growth <= MODERATE)
+
+
+def ranges_agree(evidence: Evidence) -> Verdict:
+    """Judge whether every printed end of a realised range could have come from a pool of ours."""
+    rows = evidence.rows("table1_ranges.csv")
+    off = [f"{row['family']} {row['parameter']} ({row['end']})" for row in rows if row["agrees"] != "yes"]
+    alike = sum(float(row["prints alike"]) for row in rows)
+    text = f"{len(rows) - len(off)} of {len(rows)} ends agree; on average {alike:.1f} of them print as in the paper"
+    return Verdict(text + (f"; off: {', '.join(off)}" if off else ""), not off) if rows else NOT_RUN
+
+
+def family_means(evidence: Evidence) -> dict[str, dict[str, tuple[float, float]]]:
+    """Give each family's mean excess over all n and its standard error, by method."""
+    found: dict[str, dict[str, list[Row]]] = {}
+    for row in evidence.rows("families.csv"):
+        found.setdefault(row["family"], {}).setdefault(row["method"], []).append(row)
+    return {
+        family: {
+            method: (
+                float(np.mean([float(row["excess_bits"]) for row in rows])),
+                math.sqrt(sum(float(row["standard_error"]) ** 2 for row in rows)) / len(rows),
+            )
+            for method, rows in by_method.items()
+        }
+        for family, by_method in found.items()
+    }
+
+
+def every_family(methods: tuple[str, ...]) -> Judge:
+    """Make a judge of whether every method beats every classical selector in every family, averaged over all n."""
+
+    def judge(evidence: Evidence) -> Verdict:
+        table = family_means(evidence)
+        if not table or any(method not in row for row in table.values() for method in (*methods, *CLASSICAL)):
+            return NOT_RUN
+        lost = [
+            f"{METHODS[method].label} in {family} ({row[method][0]:.3g} against {best:.3g} bits)"
+            for family, row in table.items()
+            for best in [min(row[rival][0] for rival in CLASSICAL)]
+            for method in methods
+            if row[method][0] >= best
+        ]
+        ratios = [
+            row[method][0] / min(row[rival][0] for rival in CLASSICAL) for row in table.values() for method in methods
+        ]
+        text = f"share of the best classical excess, by family, {min(ratios):.2f} to {max(ratios):.2f}"
+        return Verdict(text + (f"; lost: {', '.join(lost)}" if lost else ""), not lost)
+
+    return judge
+
+
+def variants_agree(group: str) -> Judge:
+    """Make a judge of whether the variants of an ablation differ by at most a tenth of the lowest excess."""
+
+    def judge(evidence: Evidence) -> Verdict:
+        rows = [row for row in evidence.rows("ablations.csv") if row["group"] == group]
+        if not rows:
+            return NOT_RUN
+        told, holds = [], True
+        for world in dict.fromkeys(row["world_judged"] for row in rows):
+            found = sorted((float(r["excess_bits"]), r["variant"]) for r in rows if r["world_judged"] == world)
+            (low, best), (high, worst) = found[0], found[-1]
+            holds &= high <= (1.0 + SIMILAR) * low
+            told.append(
+                f"on {world}: {low:.4f} ({best}) to {high:.4f} bits ({worst}), {100 * (high / low - 1):.0f} % apart"
+            )
+        return Verdict(f"short trainings of {rows[0]['steps']} steps; {'; '.join(told)}", holds)
+
+    return judge
+
+
+def oversmooths_without_bounds(evidence: Evidence) -> Verdict:
+    """Judge whether training without bounds makes larger bandwidths than training with them, and than the best."""
+    rows = [row for row in evidence.rows("ablations.csv") if row["group"] == "bounds"]
+    free = [row for row in rows if any(word in row["variant"].lower() for word in UNBOUNDED)]
+    bounded = [row for row in rows if row not in free]
+    if not free or not bounded:
+        return NOT_RUN
+
+    def octaves(found: list[Row]) -> list[float]:
+        return [float(row["mean_log2_bandwidth_ratio"]) for row in found]
+
+    told = ", ".join(f"{row['variant']} {float(row['mean_log2_bandwidth_ratio']):+.2f}" for row in rows)
+    holds = min(octaves(free)) > max(0.0, *octaves(bounded))
+    return Verdict(f"mean log2 of the bandwidth over the best one: {told}", holds)
+
+
+def steps_agree(names: tuple[str, ...]) -> Judge:
+    """Make a judge of whether training kept the checkpoints of the paper's steps."""
+
+    def judge(evidence: Evidence) -> Verdict:
+        cards = models()
+        told = [f"{name} {cards[name]['kept_step']} (paper: {cards[name]['paper_kept_step']})" for name in names]
+        return Verdict(
+            f"kept steps: {', '.join(told)}",
+            all(cards[name]["kept_step"] == cards[name]["paper_kept_step"] for name in names),
+        )
+
+    return judge
