@@ -116,7 +116,7 @@ def _save(ax: Any, folder: Path, name: str) -> list[Path]:
 def linear_end(bed: Bed) -> float:
     """Say up to which score the vertical axis is linear: three times the worst learned excess above the true density.
 
-    Rounded to half bits. In the Gaussian case that is the paper's 4.5 bits.
+    Rounded to half bits. The paper's 4.5 bits in the Gaussian case, taken there as printed, are of this order.
     """
     worst = max(float(bed.curves[method].excess.max()) for method in bed.only(learned_on(bed.name)))
     return round(2.0 * (float(bed.curves[TRUTH].score.mean()) + _REACH * worst)) / 2.0
@@ -136,7 +136,7 @@ def _draw_scores(bed: Bed, shown: ScoreFigure) -> Any:
     for ax in (top, bottom):
         _scale_sizes(ax, bed)
     bottom.set_xlabel("sample size n (linear to 20, logarithmic above)", fontsize=9)
-    _place_legend(figure, [top], 2 if len(methods) < 5 else 3)
+    _place_legend(figure, [top], where="outside lower center", columns=2 if len(methods) < 5 else 3)
     return top
 
 
@@ -201,39 +201,37 @@ def _draw_differences(ax: Any, bed: Bed, methods: tuple[str, ...], reference: st
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _place_legend(figure: Any, panels: Iterable[Any], columns: int) -> None:
-    """One legend for all panels, below them, where it covers no curve."""
+def _place_legend(owner: Any, panels: Iterable[Any], *, where: str, columns: int) -> None:
+    """One legend for all panels, where it covers no curve: below them, or on axes of its own."""
     handles: dict[str, Any] = {}
     for ax in panels:
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    figure.legend(
-        handles.values(),
-        handles.keys(),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        fontsize=8,
-        handlelength=3.6,
+    owner.legend(
+        handles.values(), handles.keys(), loc=where, ncols=columns, frameon=False, fontsize=8, handlelength=3.6
     )
 
 
 def _draw_excess(evidence: Evidence) -> Any:
-    figure = new_figure(10.5, 4.6)
-    panels = figure.subplots(1, len(BEDS), sharey=True)
+    figure = new_figure(7.2, 6.6)
+    *panels, last = figure.subplots(2, 2).flat
     for ax, name in zip(panels, BEDS, strict=True):
-        bed = evidence.beds.get(name)
         ax.set_title(_TITLES[name], fontsize=10)
-        if bed is None:
+        if name in evidence.beds:
+            _draw_bed_excess(ax, evidence.beds[name])
+        else:
             ax.set_axis_off()
-            continue
-        for method in bed.only((*CLASSICAL, *BEYOND, *learned_on(name))):
-            curve = bed.curves[method]
-            _draw_curve(ax, bed.sizes, method, curve.excess, curve.excess_lower, curve.excess_upper)
-        ax.set_yscale("log")
-        ax.set_xscale("log")
-        set_ticks(ax, "x", (5, 10, 20, 50, 100, 256))
-        ax.set_xlabel("sample size n", fontsize=9)
-        ax.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("mean excess over the true density (bits)", fontsize=9)
-    _place_legend(figure, panels, 4)
-    return panels[0]
+    last.set_axis_off()
+    _place_legend(last, panels, where="center", columns=1)
+    figure.supylabel("mean excess over the true density (bits)", fontsize=9)
+    return last
+
+
+def _draw_bed_excess(ax: Any, bed: Bed) -> None:
+    for method in bed.only((*CLASSICAL, *BEYOND, *learned_on(bed.name))):
+        curve = bed.curves[method]
+        _draw_curve(ax, bed.sizes, method, curve.excess, curve.excess_lower, curve.excess_upper)
+    ax.set_yscale("log")
+    ax.set_xscale("log")
+    set_ticks(ax, "x", (5, 10, 20, 50, 100, 256))
+    ax.set_xlabel("sample size n", fontsize=9)
+    ax.spines[["top", "right"]].set_visible(False)

@@ -38,7 +38,7 @@ METHODS: dict[str, Method] = {
     "sheather-jones-r": Method("Sheather–Jones (R)", _SKY, (0, (6, 1.5, 1, 1.5)), "^", 1),
     "lscv": Method("LSCV", _GREEN, (0, (1.2, 1.2)), "D", 2),
     "lcv": Method("leave-one-out likelihood (LCV)", _GREY, (0, (3, 1, 1, 1, 1, 1)), "x", 0),
-    "amortized:gaussian": Method("amortized, Gaussian-trained", _BLUE, "-", "o", 1),
+    "amortized:gaussian": Method("amortized, Gaussian-trained", _BLUE, "-", "X", 1),
     MULTIFAMILY: Method("amortized, multi-family-trained", _BLUE, "-", "o", 0),
     "amortized:gmm8": Method("amortized, GMM-trained, K = 8", _PURPLE, (0, (1.2, 1.2)), "v", 0),
     "amortized:gmm16": Method("amortized, GMM-trained, K = 16", _WINE, (0, (4, 1.5)), "P", 1),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.benchmark.claims.verdicts import NOT_RUN, Judge, Verdict, bits, list_numbers
+from amortized_kde.benchmark.claims.verdicts import NOT_RUN, Judge, Verdict, bits, list_sizes
 from amortized_kde.benchmark.evidence import Bed, Evidence
 from amortized_kde.benchmark.methods import CLASSICAL, METHODS, TRUTH
 
@@ -79,7 +79,7 @@ def _extreme(bed: Bed, shares: Array, k: int) -> str:
 
 
 def _sizes(bed: Bed, where: Flags) -> str:
-    return f"n = {list_numbers(bed.sizes[where].tolist())}"
+    return f"n = {list_sizes(bed.sizes[where].tolist(), bed.sizes.tolist())}"
 
 
 def _at_every_n(bed: Bed, number: str, fails: Flags) -> Verdict:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from amortized_kde.benchmark.evidence import Evidence
 
-__all__ = ["NOT_RUN", "Claim", "Judge", "Verdict", "always", "bits", "list_numbers"]
+__all__ = ["NOT_RUN", "Claim", "Judge", "Verdict", "always", "bits", "list_sizes"]
 
 
 @dataclass(frozen=True)
@@ -56,18 +56,18 @@ def bits(value: float) -> str:
     return f"{value:.3g} bits"
 
 
-def list_numbers(values: Sequence[int]) -> str:
-    """Write whole numbers, three or more neighbours in a sequence as a range.
+def list_sizes(chosen: Sequence[int], grid: Sequence[int]) -> str:
+    """Write sample sizes, three or more that follow each other on the grid of all sizes as a range.
 
     Examples
     --------
-    >>> list_numbers([5, 6, 7, 8, 30, 40])
-    '5 to 8, 30, 40'
+    >>> list_sizes([5, 7, 50, 75, 100], [5, 6, 7, 20, 50, 75, 100])
+    '5, 7, 50 to 100'
     """
     runs: list[list[int]] = []
-    for value in values:
-        if runs and value == runs[-1][-1] + 1:
-            runs[-1].append(value)
+    for n in chosen:
+        if runs and grid.index(n) == grid.index(runs[-1][-1]) + 1:
+            runs[-1].append(n)
         else:
-            runs.append([value])
+            runs.append([n])
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
