@@ -250,7 +250,7 @@ def rank_identity() -> Verdict:
 @cache
 def undersmoothing() -> Verdict:
     """Judge whether the classical selectors' worst scores in tiny normal samples come with far too small bandwidths."""
-    n, count, told, holds = 5, 2000, [], True
+    n, count, told, holds = 5, 1000, [], True
     samples = _normal_samples(n, count)
     silverman = _bandwidths(samples, "silverman")
     for method in CLASSICAL:
