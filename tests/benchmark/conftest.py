@@ -92,14 +92,18 @@ def write_small_tables(folder, changes):
     ends = [["beta", "s", end, "0.7", "0.71", "0.72", "0.01", "0.9", "0.0", agrees] for end in ("low", "high")]
     write(folder / "table1_ranges.csv", "family,parameter,end,paper,ours,mean,sd,prints alike,sds off,agrees", ends)
     ablations = [
-        [group, variant, 2000, "gmm32", 500, changes.get(variant, excess), 0.001, changes.get(f"{variant} h", octaves)]
-        for group, variant, excess, octaves in (
-            ("mass threshold", "0.9", 0.1, 0.0),
-            ("mass threshold", "0.8", 0.102, 0.0),
-            ("mixture construction", "paper", 0.3, 0.0),
-            ("mixture construction", "wider", 0.31, 0.0),
-            ("bounds", "with bounds", 0.3, 0.01),
-            ("bounds", "without bounds", 0.6, 1.0),
+        [group, variant, steps, "gmm32", 500, changes.get(variant, excess), 0.001, changes.get(f"{variant} h", octaves)]
+        for group, variant, steps, excess, octaves in (
+            ("mass threshold", "c >= 0.90 (paper)", 1000, 0.1, 0.0),
+            ("mass threshold", "c >= 0.80", 1000, 0.102, 0.0),
+            ("mass threshold", "another seed", 1000, 0.103, 0.0),
+            ("mass threshold", "full training", 35000, 0.05, 0.0),
+            ("mass threshold", "silverman", 0, 5.0, -1.0),
+            ("mixture construction", "paper", 1000, 0.3, 0.0),
+            ("mixture construction", "wider", 1000, 0.31, 0.0),
+            ("bounds", "mixtures with bounds", 1000, 0.3, 0.01),
+            ("bounds", "mixtures without", 1000, 0.6, 1.0),
+            ("bounds", "oracle", 0, 0.2, 2.0),
         )
     ]
     header = "group,variant,steps,world_judged,tasks,excess_bits,standard_error,mean_log2_bandwidth_ratio"

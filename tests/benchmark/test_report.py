@@ -31,7 +31,7 @@ def test_everything_is_there(make_results):
     assert "10 of 100 tasks a size" in text
     assert "| Gaussian sampling | Silverman | 5 | 2 | 1236.5 | 2.0e-15 |" in text
     assert "+1.0e-03 (2.5e-01)" in text
-    assert "| bounds | without bounds | gmm32 | 2000 | 500 | 0.6000 ± 0.0010 | +1.000 |" in text
+    assert "| bounds | mixtures without | gmm32 | 1000 | 500 | 0.6000 ± 0.0010 | +1.000 |" in text
     assert "nan" not in text
 
 

@@ -27,8 +27,8 @@ __all__ = [
 _MANY, _DENSITIES = 6.0, 5000
 # "Only moderately": a quarter more modes for four times as many components.
 MODERATE = 0.25
-# What marks the variant that was trained without bounds, in the table of ablations.
-UNBOUNDED = ("without", "unbounded", "untruncated", "no bounds", "whole line")
+# In the table of ablations: what marks the paper's variant and the one without bounds, and what varies nothing.
+PAPER, UNBOUNDED, REPEATS = "paper", "without", ("another seed", "full training")
 
 
 def _modes(evidence: Evidence) -> dict[int, list[float]]:
@@ -122,40 +122,53 @@ def every_family(methods: tuple[str, ...]) -> Judge:
     return judge
 
 
+def _ablations(evidence: Evidence, group: str) -> dict[str, list[Row]]:
+    """The rows of one group of short trainings, by the world that judges."""
+    found: dict[str, list[Row]] = {}
+    for row in evidence.rows("ablations.csv"):
+        if row["group"] == group:
+            found.setdefault(row["world_judged"], []).append(row)
+    return found
+
+
+def _varied(rows: list[Row]) -> list[Row]:
+    """Those that were trained short under other conditions, or under the paper's."""
+    return [row for row in rows if int(row["steps"]) > 0 and row["variant"] not in REPEATS]
+
+
 def variants_agree(group: str) -> Judge:
-    """Make a judge of whether the variants of an ablation differ by at most a tenth of the lowest excess."""
+    """Make a judge of whether the variants of an ablation differ from the paper's by at most a tenth of its excess."""
 
     def judge(evidence: Evidence) -> Verdict:
-        rows = [row for row in evidence.rows("ablations.csv") if row["group"] == group]
-        if not rows:
-            return NOT_RUN
-        told, holds = [], True
-        for world in dict.fromkeys(row["world_judged"] for row in rows):
-            found = sorted((float(r["excess_bits"]), r["variant"]) for r in rows if r["world_judged"] == world)
-            (low, best), (high, worst) = found[0], found[-1]
-            holds &= high <= (1.0 + SIMILAR) * low
-            told.append(
-                f"on {world}: {low:.4f} ({best}) to {high:.4f} bits ({worst}), {100 * (high / low - 1):.0f} % apart"
-            )
-        return Verdict(f"short trainings of {rows[0]['steps']} steps; {'; '.join(told)}", holds)
+        told, holds, steps = [], True, ""
+        for world, rows in _ablations(evidence, group).items():
+            paper = next((row for row in _varied(rows) if PAPER in row["variant"]), None)
+            others = [row for row in _varied(rows) if row is not paper]
+            if paper is None or not others:
+                continue
+            base, steps = float(paper["excess_bits"]), paper["steps"]
+            share = {row["variant"]: float(row["excess_bits"]) / base - 1.0 for row in others}
+            seed = [float(row["excess_bits"]) / base - 1.0 for row in rows if row["variant"] == "another seed"]
+            worst = max(share, key=lambda variant, share=share: abs(share[variant]))  # type: ignore[misc]
+            holds &= all(abs(part) <= SIMILAR for part in share.values())
+            beside = f"; another seed {100 * seed[0]:+.0f} %" if seed else ""
+            told.append(f"in {world} at the most {100 * share[worst]:+.0f} % ({worst}{beside})")
+        return Verdict(f"short trainings of {steps} steps: {', '.join(told)}", holds) if told else NOT_RUN
 
     return judge
 
 
 def oversmooths_without_bounds(evidence: Evidence) -> Verdict:
     """Judge whether training without bounds makes larger bandwidths than training with them, and than the best."""
-    rows = [row for row in evidence.rows("ablations.csv") if row["group"] == "bounds"]
-    free = [row for row in rows if any(word in row["variant"].lower() for word in UNBOUNDED)]
-    bounded = [row for row in rows if row not in free]
-    if not free or not bounded:
-        return NOT_RUN
-
-    def octaves(found: list[Row]) -> list[float]:
-        return [float(row["mean_log2_bandwidth_ratio"]) for row in found]
-
-    told = ", ".join(f"{row['variant']} {float(row['mean_log2_bandwidth_ratio']):+.2f}" for row in rows)
-    holds = min(octaves(free)) > max(0.0, *octaves(bounded))
-    return Verdict(f"mean log2 of the bandwidth over the best one: {told}", holds)
+    told, holds = [], True
+    for world, rows in _ablations(evidence, "bounds").items():
+        octaves = {row["variant"]: float(row["mean_log2_bandwidth_ratio"]) for row in _varied(rows)}
+        free = [ratio for variant, ratio in octaves.items() if UNBOUNDED in variant]
+        bounded = [ratio for variant, ratio in octaves.items() if UNBOUNDED not in variant]
+        if free and bounded:
+            holds &= min(free) > max(0.0, *bounded)
+            told.append(f"in {world} {', '.join(f'{variant} {ratio:+.2f}' for variant, ratio in octaves.items())}")
+    return Verdict(f"mean log2 of the bandwidth over the best one: {'; '.join(told)}", holds) if told else NOT_RUN
 
 
 def steps_agree(names: tuple[str, ...]) -> Judge:

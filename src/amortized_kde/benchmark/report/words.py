@@ -35,6 +35,11 @@ CAPTIONS: dict[str, tuple[str, str]] = {
         "Both axes logarithmic; bands as above. Beyond the paper's methods: leave-one-out likelihood, and the oracle, "
         "the best single bandwidth for each task, which no selector of one bandwidth can go below.",
     ),
+    "ablations": (
+        "Training with and without bounds (not in the paper).",
+        "How wide the chosen bandwidths are against the best single one of each task, by sample size; short trainings, "
+        "all judged on bounded tasks.",
+    ),
 }
 
 HOW_TO_READ = (
