@@ -54,6 +54,8 @@ def test_without_chunks_the_limits_are_wider(make_results):
     assert np.all(wide.mean == narrow.mean)
     assert np.all(wide.upper - wide.lower > narrow.upper - narrow.lower)
     assert wide.verdicts.tolist() == [0] * 6
+    assert narrow.paired
+    assert not wide.paired
 
 
 def test_what_is_missing_is_empty(tmp_path):

@@ -44,11 +44,15 @@ class Curve:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean score of one method minus another's on the same tasks, along the sample sizes, with 90 % limits."""
+    """Mean score of one method minus another's on the same tasks, along the sample sizes, with 90 % limits.
+
+    `paired` says whether the limits are; if not, they are too wide.
+    """
 
     mean: Array
     lower: Array
     upper: Array
+    paired: bool
 
     @property
     def verdicts(self) -> NDArray[np.int64]:
@@ -85,12 +89,12 @@ class Bed:
         a, b = self.curves[method], self.curves[other]
         mean = a.score - b.score
         if method not in self.chunks or other not in self.chunks:
-            return Difference(mean, a.excess_lower - b.excess_upper, a.excess_upper - b.excess_lower)
+            return Difference(mean, a.excess_lower - b.excess_upper, a.excess_upper - b.excess_lower, False)
         weighted = self.weights * (self.chunks[method] - self.chunks[other])
         picks = np.random.default_rng(_SEED).integers(0, weighted.shape[1], (_REPLICATES, weighted.shape[1]))
         means = weighted[:, picks].sum(axis=2) / self.weights[:, picks].sum(axis=2)
         lower, upper = np.quantile(means, _LIMITS, axis=1)
-        return Difference(mean, lower, upper)
+        return Difference(mean, lower, upper, True)
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,9 @@ def _draw_differences(ax: Any, bed: Bed, methods: tuple[str, ...], reference: st
     for method in (method for method in methods if method != reference):
         apart = bed.difference(method, reference)
         means.append(1e3 * apart.mean)
-        _draw_curve(ax, bed.sizes, method, 1e3 * apart.mean, 1e3 * apart.lower, 1e3 * apart.upper)
+        # Limits that are not paired would hide what the panel is for.
+        limits = (apart.lower, apart.upper) if apart.paired else (apart.mean, apart.mean)
+        _draw_curve(ax, bed.sizes, method, 1e3 * apart.mean, *(1e3 * limit for limit in limits))
     ax.axhline(0.0, color=METHODS[reference].colour, linewidth=1.3)
     ax.set_yscale("symlog", linthresh=_NEAR)
     low, high = min(map(np.min, means), default=0.0), max(map(np.max, means), default=0.0)

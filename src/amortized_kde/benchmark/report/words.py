@@ -6,7 +6,8 @@ BED_TITLES = {"gaussian": "Gaussian sampling", "multifamily": "ten families", "g
 
 _PANEL = (
     "Below: the difference to {reference} on the same tasks, in milli-bits (linear within ±10, logarithmic beyond), "
-    "with 90 % limits of paired differences; bands that reach below the panel are cut."
+    "with 90 % limits of paired differences (none if there are too few chunks); bands that reach below the panel are "
+    "cut."
 )
 
 CAPTIONS: dict[str, tuple[str, str]] = {
