@@ -77,6 +77,7 @@ def test_a_later_loss_does_not_spoil_a_claim_about_small_n(make_results):
     [
         (FAMILIES, "strong performance", {"families": {("beta", MF, 5): 20.0}}),
         (TRANSFER, "generalize", {"families": {("beta", "amortized:gmm16", 5): 20.0}}),
+        (TRANSFER, "generalize", {"families": {("beta", "amortized:gmm16", 256): 0.04}}),
         (FAMILIES, "alternative thresholds", {"small": {"c >= 0.80": 0.12}}),
         (FAMILIES, "alternative thresholds", {"small": {"c >= 0.80": 0.08}}),
         (FAMILIES, "parameter ranges", {"small": {"agrees": "no"}}),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from amortized_kde.benchmark.claims import NOT_JUDGED, Claim, Verdict, judge_claims
+from amortized_kde.benchmark.claims.tables import LARGE
 from amortized_kde.benchmark.evidence import Evidence, read_evidence
 from amortized_kde.benchmark.report import tables
 from amortized_kde.benchmark.report.losses import family_losses, family_table, losses_by_size
@@ -137,9 +138,10 @@ def _claims(judged: Judged) -> str:
 
 
 def _losses(evidence: Evidence) -> str:
-    by_family = "Mean excess over all n, in bits, by family; bold: the lowest selector."
+    by_family = "Mean excess by family, in bits, over {}; bold: the lowest selector."
+    shown = {"all n (the smallest make the classical means)": 0, f"n >= {LARGE}": LARGE}
     sure = "Sizes at which another selector has less excess in a family, by more than two standard errors:"
-    families, lost = family_table(evidence), family_losses(evidence)
+    lost = family_losses(evidence)
     return section(
         "Cases we lose",
         "Every bed and size at which a classical selector, leave-one-out likelihood or another learned selector has a "
@@ -147,7 +149,11 @@ def _losses(evidence: Evidence) -> str:
         if evidence.beds
         else "",
         losses_by_size(evidence),
-        f"{by_family}\n\n{families}" if families else "",
+        *(
+            f"{by_family.format(words)}\n\n{family_table(evidence, least=least)}"
+            for words, least in shown.items()
+            if family_table(evidence, least=least)
+        ),
         f"{sure}\n\n{lost}" if lost else "",
     )
 

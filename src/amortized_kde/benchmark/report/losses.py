@@ -37,16 +37,16 @@ def _loss(bed: Bed, method: str, rival: str) -> list[str]:
     return [BED_TITLES[bed.name], *names, *sizes, f"{number(apart.mean[worst])} (n = {bed.sizes[worst]})"]
 
 
-def family_table(evidence: Evidence) -> str:
-    """Set the mean excess over all n of every method beside each other, by family; the lowest selector is bold."""
-    means = family_means(evidence)
+def family_table(evidence: Evidence, *, least: int = 0) -> str:
+    """Set the mean excess over n from a least one on beside each other, by family; the lowest selector is bold."""
+    means = family_means(evidence, least=least)
     if not means:
         return ""
     methods = [m for m in METHODS if m != "truth" and all(m in row for row in means.values())]
     rows = []
     for family, row in means.items():
-        best = min((m for m in methods if m != "oracle"), key=lambda m, row=row: row[m][0])  # type: ignore[misc]
-        cells = [f"**{number(row[m][0])}**" if m == best else number(row[m][0]) for m in methods]
+        best = min((m for m in methods if m != "oracle"), key=lambda m, row=row: row[m])  # type: ignore[misc]
+        cells = [f"**{number(row[m])}**" if m == best else number(row[m]) for m in methods]
         rows.append([family, *cells])
     return table(["family", *(METHODS[m].label for m in methods)], rows)
 
