@@ -82,9 +82,11 @@ def _sizes(bed: Bed, where: Flags) -> str:
     return f"n = {list_sizes(bed.sizes[where].tolist(), bed.sizes.tolist())}"
 
 
-def _at_every_n(bed: Bed, number: str, fails: Flags) -> Verdict:
-    """A claim that fails at more than half of the sizes does not hold; one that fails at fewer has exceptions."""
-    exceptions = f"at {_sizes(bed, fails)}" if 0 < 2 * fails.sum() <= fails.size else ""
+def _at_every_n(bed: Bed, number: str, fails: Flags, *, through: int = 256) -> Verdict:
+    """A claim on sizes up to `through` that fails at more than half of these does not hold; at fewer: exceptions."""
+    meant = bed.sizes <= through
+    fails = fails & meant
+    exceptions = f"at {_sizes(bed, fails)}" if 0 < 2 * fails.sum() <= meant.sum() else ""
     return Verdict(number, not fails.any(), exceptions)
 
 
@@ -126,7 +128,7 @@ def clear_advantage(bed: Bed, method: str, *, through: int) -> Verdict:
     number += (
         f"clear without a break through n = {bed.sizes[unbroken - 1]}" if unbroken else "not clear at the smallest n"
     )
-    return _at_every_n(bed, number, ~clear & (bed.sizes <= through))
+    return _at_every_n(bed, number, ~clear, through=through)
 
 
 def gains_shrink(bed: Bed, method: str) -> Verdict:
@@ -185,7 +187,7 @@ def half_the_excess(bed: Bed, methods: Names, *, through: int = 256) -> Verdict:
     number = (
         f"{'worst ' if len(methods) > 1 else ''}share of the best classical selector's excess: {_along(bed, share)}"
     )
-    return _at_every_n(bed, number, (share > HALF) & (bed.sizes <= through))
+    return _at_every_n(bed, number, share > HALF, through=through)
 
 
 def nearer_than_classical(bed: Bed, methods: Names, to: str) -> Verdict:
