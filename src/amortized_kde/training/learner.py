@@ -4,6 +4,7 @@ Inputs and derivatives enter, bandwidths leave.
 What a task is, is not known here.
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,7 +15,7 @@ import optax
 from numpy.typing import NDArray
 
 from amortized_kde.network import Layer
-from amortized_kde.training.recipe import Recipe
+from amortized_kde.training.recipe import Optimiser, Recipe
 
 __all__ = ["Learner", "State"]
 
@@ -51,26 +52,37 @@ def _linear(inputs: int, outputs: int, key: Any, *, narrow: bool) -> Any:
     return eqx.tree_at(lambda linear: (linear.weight, linear.bias), layer, (weight, jnp.zeros(outputs)))
 
 
+class _Steps(NamedTuple):
+    """An optimiser and its compiled steps."""
+
+    optimiser: Any
+    bandwidths: Any
+    update: Any
+
+
+@cache
+def _compile(options: Optimiser) -> _Steps:
+    """Learners with the same options share these: to compile them takes as long as fifty steps."""
+    optimiser = optax.chain(optax.clip_by_global_norm(options.clip), optax.adam(options.learning_rate))
+    decay = options.average
+
+    @jax.jit
+    def update(state: State, inputs: Any, unit: Any, slopes: Any) -> State:
+        # The loss is linear in h with the slopes as constants, so its gradient is the chain rule's sum.
+        gradient = jax.grad(lambda network: jnp.sum(slopes * _bandwidths(network, inputs, unit)))(state.network)
+        change, memory = optimiser.update(gradient, state.optimiser)
+        network = optax.apply_updates(state.network, change)
+        average = jax.tree.map(lambda old, new: decay * old + (1.0 - decay) * new, state.average, network)
+        return State(network, memory, average)
+
+    return _Steps(optimiser, jax.jit(_bandwidths), update)
+
+
 class Learner:
     """The compiled steps of one recipe."""
 
     def __init__(self, recipe: Recipe) -> None:
-        optimiser = optax.chain(
-            optax.clip_by_global_norm(recipe.optimiser.clip), optax.adam(recipe.optimiser.learning_rate)
-        )
-        decay = recipe.optimiser.average
-        self._recipe, self._optimiser = recipe, optimiser
-
-        @jax.jit
-        def update(state: State, inputs: Any, unit: Any, slopes: Any) -> State:
-            # The loss is linear in h with the slopes as constants, so its gradient is the chain rule's sum.
-            gradient = jax.grad(lambda network: jnp.sum(slopes * _bandwidths(network, inputs, unit)))(state.network)
-            change, memory = optimiser.update(gradient, state.optimiser)
-            network = optax.apply_updates(state.network, change)
-            average = jax.tree.map(lambda old, new: decay * old + (1.0 - decay) * new, state.average, network)
-            return State(network, memory, average)
-
-        self._bandwidths_jit, self._update_jit = jax.jit(_bandwidths), update
+        self._recipe, self._steps = recipe, _compile(recipe.optimiser)
 
     def start(self) -> State:
         """Give the state before the first step, from the recipe's seed."""
@@ -83,18 +95,18 @@ class Learner:
             if i < len(sizes):
                 layers.append(_Rectified())
         network = eqx.nn.Sequential(layers)
-        return State(network, self._optimiser.init(network), network)
+        return State(network, self._steps.optimiser.init(network), network)
 
     def bandwidths(self, network: Any, inputs: NDArray[np.float64], unit: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the bandwidths of a batch under `network` (the current one, or the moving average)."""
-        h = self._bandwidths_jit(network, inputs.astype(np.float32), unit.astype(np.float32))
+        h = self._steps.bandwidths(network, inputs.astype(np.float32), unit.astype(np.float32))
         return np.asarray(h, np.float64)
 
     def update(
         self, state: State, inputs: NDArray[np.float64], unit: NDArray[np.float64], slopes: NDArray[np.float64]
     ) -> State:
         """Take one step of Adam along the slopes dJ/dh of a batch."""
-        updated: State = self._update_jit(
+        updated: State = self._steps.update(
             state, inputs.astype(np.float32), unit.astype(np.float32), slopes.astype(np.float32)
         )
         return updated
