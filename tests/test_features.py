@@ -36,3 +36,10 @@ def test_empty_sample_has_no_moments_but_its_size():
     found = moments(read_samples([[math.nan, math.nan]], axis=-1))[0]
     assert found[0] == 0.0
     assert np.isnan(found[1:]).all()
+
+
+def test_an_input_beyond_its_limits_is_moved_to_the_nearer_one():
+    features = np.array([[50.0, 0.9, 0.01, 0.0, 3.0], [50.0, 0.0, 0.3, 0.0, 3.0]])
+    free, held = network_inputs(features), network_inputs(features, limits={"mean": [-2.0, 2.0], "sd": [-4.0, 4.0]})
+    assert held[0].tolist() == [free[0, 0], 2.0, -4.0, free[0, 3], free[0, 4]]
+    assert held[1].tolist() == free[1].tolist()

@@ -5,6 +5,7 @@ known here, which belongs to the features' conventions.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,11 +93,14 @@ def moments_in_domain(raw: Array, lower: Array, upper: Array) -> Array:
     return out
 
 
-def network_inputs(features: Array) -> Array:
-    """Scale the features for the network as `CONVENTIONS` says; each is then of order one over the training tasks."""
+def network_inputs(features: Array, *, limits: Mapping[str, Sequence[float]] | None = None) -> Array:
+    """Scale the features for the network as `CONVENTIONS` says; each is then of order one over the training tasks.
+
+    `limits` has, for some inputs, the lowest and the highest value that the network is asked about.
+    """
     n, mean, sd, skewness, kurtosis = features[:, :5].T
     # Location and spread of each over 20,000 mixture tasks, rounded; twice unit spread was seen to train faster.
-    return np.stack(
+    inputs = np.stack(
         [
             2.4 * (np.log(np.clip(n, *TRAINED_SIZES)) - 4.6),
             5.4 * mean,
@@ -106,3 +110,7 @@ def network_inputs(features: Array) -> Array:
         ],
         axis=-1,
     )
+    for name, (low, high) in (limits or {}).items():
+        column = inputs[:, list(CONVENTIONS).index(name)]
+        np.clip(column, low, high, out=column)
+    return inputs

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
-__all__ = ["COLOURS", "draw_comparison", "draw_density", "new_axes", "save_figure"]
+__all__ = ["COLOURS", "draw_comparison", "draw_density", "new_axes", "new_figure", "save_figure"]
 
 Array = NDArray[np.float64]
 
@@ -18,14 +18,28 @@ Array = NDArray[np.float64]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # A rug of more ticks than pixels is a bar that says nothing.
 MOST_TICKS = 1000
+# What matplotlib would write into a file about when and by which version it was made.
+_NO_METADATA: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "svgz": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
 
 
 def new_axes() -> Any:
     """Give axes on a figure of their own, which no window shows."""
-    return _new_figure(7.0, 4.0).add_subplot()
+    return new_figure(7.0, 4.0).add_subplot()
 
 
-def _new_figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
+    """Give an empty figure, in inches, which no window shows.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -94,7 +108,7 @@ def draw_comparison(
     """
     across = 2 if len(densities) == 4 else min(3, len(densities))
     down = -(-len(densities) // across)
-    figure = _new_figure(3.2 * across + 0.6, 2.4 * down + 0.4)
+    figure = new_figure(3.2 * across + 0.6, 2.4 * down + 0.4)
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     # Rice's rule: unlike rules with a width it cannot ask for a million bins because of one outlier.
     heights, edges = np.histogram(points, bins=min(200, int(np.ceil(2.0 * np.cbrt(points.size)))), density=True)
@@ -130,4 +144,8 @@ def save_figure(ax: Any, path: str) -> None:
         raise InvalidParameterError(
             f"{path!r}: pictures cannot be written as {kind!r}; take one of {', '.join(known)}."
         )
-    ax.figure.savefig(path, format=kind)
+    from matplotlib import rc_context
+
+    # The same picture gives the same bytes: fixed names inside an SVG, and neither date nor version anywhere.
+    with rc_context({"svg.hashsalt": "amortized-kde"}):
+        ax.figure.savefig(path, format=kind, metadata=_NO_METADATA.get(kind))

@@ -95,7 +95,18 @@ def test_other_files_are_refused(tmp_path):
         load_pool(tmp_path / "newer.npz")
 
 
+@pytest.mark.parametrize("threshold", [0.5, 0.99])
+def test_another_threshold_moves_the_masses_and_nothing_else(pool, threshold):
+    other = make_pool(2000, 5, threshold=threshold).densities
+    share = (other.masses - threshold) / (1.0 - threshold)
+    assert np.allclose(share, (pool.densities.masses - 0.9) / 0.1, atol=1e-6)
+    assert np.array_equal(other.shapes, pool.densities.shapes)
+
+
 def test_bad_requests_are_refused(pool):
+    for threshold in (0.0, 1.0, float("nan")):
+        with pytest.raises(InvalidParameterError, match="strictly between 0 and 1"):
+            make_pool(10, threshold=threshold)
     with pytest.raises(InvalidParameterError, match="no family"):
         make_pool(10, families=("cauchy",))
     with pytest.raises(InvalidParameterError, match="no family"):

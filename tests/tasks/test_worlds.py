@@ -5,7 +5,17 @@ import pytest
 from scipy import stats
 
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.tasks import FAMILIES, WORLDS, MixtureWorld, MultifamilyWorld, draw_tasks, make_pool, world
+from amortized_kde.tasks import (
+    FAMILIES,
+    WORLDS,
+    Construction,
+    MixtureWorld,
+    MultifamilyWorld,
+    UntruncatedWorld,
+    draw_tasks,
+    make_pool,
+    world,
+)
 from amortized_kde.tasks.pictures import draw_worlds
 
 
@@ -47,6 +57,34 @@ def test_families_are_equally_likely():
 def test_one_family_alone_is_a_world():
     alone = MultifamilyWorld(make_pool(20, families=("beta",)), "beta")
     assert len(set(alone.truths(500, seed=1).codes)) == 1
+
+
+@pytest.mark.parametrize("bounded", [MixtureWorld(8), MultifamilyWorld(make_pool(20))], ids=lambda w: w.name)
+def test_an_untruncated_world_has_the_same_densities_with_their_tails(bounded):
+    whole = UntruncatedWorld(bounded)
+    cut, uncut = bounded.truths(200, seed=3), whole.truths(200, seed=3)
+    assert whole.bounds == uncut.bounds == (-np.inf, np.inf)
+    assert whole.name == f"{bounded.name} untruncated"
+    x = np.linspace(-0.99, 0.99, 40)
+    with np.errstate(invalid="ignore"):
+        gap = uncut.logpdf(x) - cut.logpdf(x) - np.log(cut.masses)[:, None]
+    # Both are minus infinity outside the support of a beta, gamma or lognormal density.
+    assert np.nanmax(np.abs(gap)) < 1e-12
+    inside = uncut.cdf([1.0]) - uncut.cdf([-1.0])
+    assert np.allclose(inside[:, 0], cut.masses, atol=1e-9)
+
+
+def test_untruncated_tasks_leave_the_interval_as_often_as_their_mass_says():
+    batch = draw_tasks(UntruncatedWorld(MixtureWorld(8)), 200, seed=4, sizes=20)
+    outside = (np.abs(batch.draws) > 1.0).mean(axis=1)
+    expected = 1.0 - MixtureWorld(8).truths(200, seed=4).masses
+    assert abs((outside - expected).mean()) < 4.0 * np.sqrt(np.mean(expected * (1.0 - expected)) / batch.draws.size)
+
+
+def test_another_construction_is_another_world():
+    equal = MixtureWorld(8, construction=Construction(concentration=(np.inf, np.inf)))
+    assert equal.name == "gmm8 varied"
+    assert (equal.truths(3, seed=1).shapes[:, :8] == 0.125).all()
 
 
 def test_pictures_are_drawn(tmp_path):

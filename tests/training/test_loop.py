@@ -14,6 +14,7 @@ from amortized_kde.features import moments, network_inputs
 from amortized_kde.models import model_names, read_model
 from amortized_kde.network import forward
 from amortized_kde.score import expected_score_by_draws
+from amortized_kde.tasks import MixtureWorld, UntruncatedWorld
 from amortized_kde.training.checkpoint import read_log
 from amortized_kde.training.learner import Learner
 from amortized_kde.training.loop import LOG_EVERY, prepare_step, train
@@ -97,6 +98,27 @@ def test_tasks_on_another_interval_train_the_same_map(small):
 def test_a_bandwidth_in_the_domain_needs_finite_bounds(small, tmp_path):
     with pytest.raises(InvalidParameterError, match="finite bounds"):
         train(dataclasses.replace(small, world="gaussian"), tmp_path)
+
+
+def test_a_frame_gives_tasks_on_the_whole_line_their_features(small, tmp_path):
+    whole = UntruncatedWorld(MixtureWorld(8))
+    with pytest.raises(InvalidParameterError, match="finite bounds"):
+        train(small, tmp_path, world=whole)
+    prepared = prepare_step(small, whole, 0, frame=(-1.0, 1.0))
+    assert np.array_equal(prepared.features, moments(prepared.tasks.samples)[:, :5])
+    assert (prepared.unit == 1.0).all()
+    assert np.abs(prepared.tasks.draws).max() > 1.0
+    train(dataclasses.replace(small, steps=2), tmp_path, world=whole, frame=(-1.0, 1.0))
+    assert read_model(tmp_path).card["last_step"] == 2
+
+
+def test_the_bounds_are_the_frame_of_bounded_tasks(small):
+    plain = prepare_step(small, find_world(small), 1)
+    framed = prepare_step(small, find_world(small), 1, frame=(-1.0, 1.0))
+    assert np.array_equal(plain.inputs, framed.inputs)
+    wider = prepare_step(small, find_world(small), 1, frame=(-2.0, 2.0))
+    np.testing.assert_allclose(wider.features[:, 2], 0.5 * plain.features[:, 2])
+    assert (wider.unit == 2.0).all()
 
 
 def test_objective_is_the_mean_score_of_the_density_and_its_slope(small):

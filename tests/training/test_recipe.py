@@ -1,6 +1,9 @@
+import numpy as np
 import pytest
 
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
+from amortized_kde.features import CONVENTIONS, moments, network_inputs
+from amortized_kde.tasks import draw_tasks, world
 from amortized_kde.training.recipe import find_recipe, find_world, recipe_names
 
 
@@ -31,6 +34,15 @@ def test_gaussian_recipe_is_appendix_c1():
     assert (r.validation.tasks_per_size, r.validation.every) == (512, 500)
 
 
+def test_the_limits_of_multifamily_hold_the_central_99_percent_of_its_tasks():
+    limits = find_recipe("multifamily").network.limits
+    inputs = network_inputs(moments(draw_tasks(world("multifamily"), 20_000, seed=5, draws=0).samples)[:, :5])
+    for name, (low, high) in limits.items():
+        column = inputs[:, list(CONVENTIONS).index(name)]
+        # Three standard errors of a share of 0.01 are 0.002; limits have one decimal.
+        assert np.mean((column < low) | (column > high)) == pytest.approx(0.01, abs=0.003)
+
+
 def edited(tmp_path, old, new):
     from importlib import resources
 
@@ -52,6 +64,8 @@ def edited(tmp_path, old, new):
         ('kind = "draws"', 'kind = "drawn"', "drawn"),
         ("average = 0.999", "average = 1.5", "average"),
         ("batch = 256", "batch = = 2", "TOML"),
+        ("[objective]", "[network.limits]\nmean = [2.0, -2.0]\n[objective]", "ascending"),
+        ("[objective]", "[network.limits]\nmedian = [-2.0, 2.0]\n[objective]", "some of the inputs"),
     ],
 )
 def test_a_wrong_entry_gets_a_sentence_that_names_it(tmp_path, old, new, word):

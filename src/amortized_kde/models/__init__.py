@@ -28,6 +28,11 @@ class Model:
     output: str
     card: dict[str, Any] = field(repr=False)
 
+    @property
+    def limits(self) -> dict[str, list[float]]:
+        """The range of each input that the network is asked about, where the recipe limits it."""
+        return dict(self.card["recipe"]["network"].get("limits", {}))
+
 
 def model_names() -> tuple[str, ...]:
     """Names of the shipped models."""

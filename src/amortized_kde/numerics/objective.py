@@ -62,16 +62,20 @@ def _exact_sums(points: Array, h: float, y: float) -> tuple[float, float]:
 
 
 @compiled
-def _single_sums(points: Single, per_h: np.float32, y: np.float32) -> tuple[np.float32, np.float32]:
-    """sum_i e_i and sum_i e_i D_i log2(e)/2 in float32; per_h carries the factor that turns exp into exp2."""
-    total, weighted = _ZERO, _ZERO
-    for i in range(points.size):
-        u = (y - points[i]) * per_h
-        d = u * u
-        e = exp2_nonpositive_single(max(-d, LOWEST_EXPONENT_2_SINGLE))
-        total += e
-        weighted += e * d
-    return total, weighted
+def _single_sums(points: Single, at: Single, total: Single, weighted: Single) -> None:
+    """Write sum_i e_i and sum_i e_i D_i log2(e)/2 for all of `at`, in float32 and in units that turn exp into exp2.
+
+    The evaluation points run fastest: they are many, so few of them are left over from whole SIMD registers.
+    """
+    total[:] = _ZERO
+    weighted[:] = _ZERO
+    for x in points:
+        for j in range(at.size):
+            u = at[j] - x
+            d = min(u * u, -LOWEST_EXPONENT_2_SINGLE)
+            e = exp2_nonpositive_single(-d)
+            total[j] += e
+            weighted[j] += e * d
 
 
 @entry
@@ -93,24 +97,26 @@ def score_and_slope_rows(
     `single` asks for the float32 pass.
     """
     lower, upper = limits
+    count = at.shape[1]
+    scaled, total, weighted = np.empty(count, np.float32), np.zeros(count, np.float32), np.zeros(count, np.float32)
     for t in range(start, stop):
         points = values[offsets[t] : offsets[t + 1]]
         h = bandwidths[t]
-        small = points.astype(np.float32)
-        per_h = np.float32(math.sqrt(0.5 * _LOG2_E) / h)
         inside, inside_slope = 0.0, 0.0
         for x in points:
             z, dz = mass_and_slope(x, h, lower, upper)
             inside += z
             inside_slope += dz
         score, slope = math.log(inside * h) + _LOG_SQRT_2PI, 1.0 + inside_slope / inside
-        for j in range(at.shape[1]):
-            total, weighted = _ZERO, _ZERO
-            if single:
-                total, weighted = _single_sums(small, per_h, np.float32(at[t, j]))
-            if total > _TOO_SMALL:
-                score -= weights[j] * math.log(total)
-                slope -= weights[j] * (weighted / total) * (2.0 / _LOG2_E)
+        if single:
+            per_h = math.sqrt(0.5 * _LOG2_E) / h
+            for j in range(count):
+                scaled[j] = at[t, j] * per_h
+            _single_sums((points * per_h).astype(np.float32), scaled, total, weighted)
+        for j in range(count):
+            if total[j] > _TOO_SMALL:
+                score -= weights[j] * math.log(total[j])
+                slope -= weights[j] * (weighted[j] / total[j]) * (2.0 / _LOG2_E)
             else:
                 log_sum, mean = _exact_sums(points, h, at[t, j])
                 score -= weights[j] * log_sum

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from numbers import Integral
 
 from amortized_kde.errors import InvalidParameterError
@@ -41,6 +42,13 @@ def run_in_pieces(
         return
     pieces = min(count, limit * _PIECES_PER_THREAD)
     edges = [count * i // pieces for i in range(pieces + 1)]
+    left = iter(list(pairwise(edges)))
+
+    def take() -> None:
+        for start, stop in left:
+            work(start, stop)
+
+    # One job a thread, which takes piece after piece: a job for each piece would cost more than small pieces do.
     with ThreadPoolExecutor(max_workers=limit) as pool:
-        for job in [pool.submit(work, edges[i], edges[i + 1]) for i in range(pieces)]:
+        for job in [pool.submit(take) for _ in range(limit)]:
             job.result()

@@ -40,10 +40,11 @@ def _bandwidths(model: Model, raw: Array, frame: Bounds) -> Array:
     """The network's answers in data units, from moments of samples that have a scale."""
     n, sd, low, high = raw[:, 0], raw[:, 2], raw[:, 5], raw[:, 6]
     if model.output == "ratio":
-        unit, inputs = sd, network_inputs(raw)[:, :1]
+        unit, inputs = sd, network_inputs(raw, limits=model.limits)[:, :1]
     else:
         lower, upper = _domains(n, low, high, frame)
-        unit, inputs = 0.5 * (upper - lower), network_inputs(moments_in_domain(raw, lower, upper))
+        unit = 0.5 * (upper - lower)
+        inputs = network_inputs(moments_in_domain(raw, lower, upper), limits=model.limits)
     shrink = np.maximum(n / TRAINED_SIZES[1], 1.0) ** -0.2
     return np.asarray(unit * forward(model.layers, inputs) * shrink)
 

@@ -7,18 +7,20 @@ sections 3.1 to 3.3). Nothing here knows of bandwidths, features or networks.
 from amortized_kde.tasks.batch import SIZES, TaskBatch, draw_tasks
 from amortized_kde.tasks.densities import Densities, stack
 from amortized_kde.tasks.families import FAMILIES, Family
+from amortized_kde.tasks.mixtures import Construction
 from amortized_kde.tasks.own import own_world
 from amortized_kde.tasks.pictures import draw_worlds, reproduce_worlds
 from amortized_kde.tasks.pool import Pool, load_pool, make_pool, save_pool
 from amortized_kde.tasks.protocol import OwnTasks, Truths, World
 from amortized_kde.tasks.ranges import reproduce_ranges
 from amortized_kde.tasks.settings import draw_settings, parameters
-from amortized_kde.tasks.worlds import WORLDS, GaussianWorld, MixtureWorld, MultifamilyWorld, world
+from amortized_kde.tasks.worlds import WORLDS, GaussianWorld, MixtureWorld, MultifamilyWorld, UntruncatedWorld, world
 
 __all__ = [
     "FAMILIES",
     "SIZES",
     "WORLDS",
+    "Construction",
     "Densities",
     "Family",
     "GaussianWorld",
@@ -28,6 +30,7 @@ __all__ = [
     "Pool",
     "TaskBatch",
     "Truths",
+    "UntruncatedWorld",
     "World",
     "draw_settings",
     "draw_tasks",

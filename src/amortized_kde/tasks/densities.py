@@ -6,7 +6,7 @@ known here.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,17 @@ class Densities:
         for rows in self._blocks(at.shape[1]):
             out[rows] = self[rows]._block_cdf(at[rows])
         return out
+
+    def untruncated(self) -> "Densities":
+        """Give the same densities on the whole line, with all of their mass.
+
+        Examples
+        --------
+        >>> f = stack("laplace", np.zeros((1, 0)), origins=[0.0], slopes=[0.5], bounds=(-1.0, 1.0))
+        >>> f.untruncated().pdf([0.0])
+        array([[1.]])
+        """
+        return replace(self, masses=np.ones(len(self)), bounds=(-math.inf, math.inf))
 
     def fill(self, out: Array, offsets: Index, *, words: Words, first: int, start: int, stop: int) -> None:
         """Write draws of tasks start .. stop - 1 to ``out[offsets[t]:offsets[t + 1]]``, from stream first + t."""

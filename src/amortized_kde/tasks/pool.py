@@ -12,7 +12,7 @@ import numpy as np
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.tasks.densities import Densities, join
 from amortized_kde.tasks.families import FAMILIES
-from amortized_kde.tasks.settings import draw_settings
+from amortized_kde.tasks.settings import THRESHOLD, draw_settings
 
 __all__ = ["POOL_SEED", "POOL_SIZE", "Pool", "load_pool", "make_pool", "save_pool"]
 
@@ -41,7 +41,13 @@ class Pool:
         return self.densities[start : start + self.size]
 
 
-def make_pool(size: int = POOL_SIZE, seed: int = POOL_SEED, *, families: tuple[str, ...] = tuple(FAMILIES)) -> Pool:
+def make_pool(
+    size: int = POOL_SIZE,
+    seed: int = POOL_SEED,
+    *,
+    families: tuple[str, ...] = tuple(FAMILIES),
+    threshold: float = THRESHOLD,
+) -> Pool:
     """Draw a pool of settings.
 
     Parameters
@@ -53,11 +59,13 @@ def make_pool(size: int = POOL_SIZE, seed: int = POOL_SEED, *, families: tuple[s
         pool.
     families : tuple of str
         Names from `FAMILIES`.
+    threshold : float
+        The least mass that a setting has in [-1, 1] before it is truncated.
 
     Raises
     ------
     InvalidParameterError
-        If a family has no such name, there is none, or `size` is not positive.
+        If a family has no such name, there is none, `size` is not positive, or `threshold` is not in (0, 1).
 
     Examples
     --------
@@ -69,11 +77,13 @@ def make_pool(size: int = POOL_SIZE, seed: int = POOL_SEED, *, families: tuple[s
         raise InvalidParameterError(f"There is no family {unknown}; the families are {', '.join(FAMILIES)}.")
     if size < 1:
         raise InvalidParameterError(f"A pool needs at least one setting a family, not {size}.")
+    if not 0.0 < threshold < 1.0:
+        raise InvalidParameterError(f"The mass threshold must lie strictly between 0 and 1, not be {threshold}.")
     names = list(FAMILIES)
     stacks = []
     for name in families:
         rng = np.random.default_rng([seed, names.index(name)])
-        stacks.append(draw_settings(FAMILIES[name], size, rng=rng))
+        stacks.append(draw_settings(FAMILIES[name], size, rng=rng, threshold=threshold))
     return Pool(families, size, seed, join(stacks))
 
 

@@ -26,6 +26,8 @@ _LOWEST = np.array([standard.support[0] for standard in STANDARDS])
 _HIGHEST = np.array([standard.support[1] for standard in STANDARDS])
 _MIXTURE, _LAPLACE, _STUDENT = CODES["mixture"], CODES["laplace"], CODES["student"]
 _GAMMA, _BETA, _LOGISTIC = CODES["gamma"], CODES["beta"], CODES["logistic"]
+# A power of two, so that the cells' edges are exact. The 31 steps between 32 components then leave most cells whole.
+_CELLS = 256
 
 
 class Rows(NamedTuple):
@@ -39,16 +41,39 @@ class Rows(NamedTuple):
     upper: float
 
 
+@inlined
+def _component(u: float, weights: Array) -> int:
+    """The component that u falls to: for a larger u never a lower one, unless rounding leaves u over at the end."""
+    for k in range(weights.size):
+        if u < weights[k]:
+            return k
+        u -= weights[k]
+    return 0
+
+
 @compiled
-def _mixture_variate(state: Words, shape: Array) -> float:
+def _fill_guide(guide: Index, weights: Array) -> None:
+    """Write the component of each of as many equal cells of (0, 1), or -1 where a cell holds more than one.
+
+    Most draws then find their component without a search, whose branches no processor can foretell.
+    """
+    before = _component(0.0, weights)
+    for cell in range(guide.size):
+        after = -1
+        if cell + 1 < guide.size:
+            after = _component((cell + 1) / guide.size, weights)
+        guide[cell] = before if before == after else -1
+        before = after
+
+
+@compiled
+def _mixture_variate(state: Words, shape: Array, guide: Index) -> float:
     count = shape.size // 3
     u = next_uniform(state)
-    chosen = 0
-    for k in range(count):
-        if u < shape[k]:
-            chosen = k
-            break
-        u -= shape[k]
+    # The largest u rounds to 1.
+    chosen = guide[min(int(u * guide.size), guide.size - 1)]
+    if chosen < 0:
+        chosen = _component(u, shape[:count])
     location: float = shape[count + chosen]
     scale: float = shape[2 * count + chosen]
     return location + scale * normal_variate(state)
@@ -78,10 +103,8 @@ def _logistic_variate(state: Words) -> float:
 
 
 @compiled
-def _standard_variate(code: int, state: Words, shape: Array) -> float:
+def _other_variate(code: int, state: Words, shape: Array) -> float:
     # A chain, not a table: compiled code that is kept on disk cannot hold a table of functions.
-    if code == _MIXTURE:
-        return _mixture_variate(state, shape)
     if code == _LAPLACE:
         return _laplace_variate(state)
     if code == _STUDENT:
@@ -102,23 +125,34 @@ def _standardised(x: float, origin: float, slope: float) -> float:
 
 
 @compiled
-def _fill_task(rows: Rows, t: int, state: Words, out: Array) -> None:
-    code, origin, slope, shape = rows.codes[t], rows.origins[t], rows.slopes[t], rows.shapes[t]
-    lowest, highest = _LOWEST[code], _HIGHEST[code]
+def _keep(rows: Rows, t: int, y: float, out: Array, filled: int) -> int:
+    """Write a standard variate, moved and scaled, if it then lies inside; give how many draws there are now."""
+    code, origin, slope = rows.codes[t], rows.origins[t], rows.slopes[t]
+    x = origin + slope * y
+    # Rounding can put a draw onto the very end of the support, where a density may be infinite.
+    if rows.lower <= x <= rows.upper and _LOWEST[code] < _standardised(x, origin, slope) < _HIGHEST[code]:
+        out[filled] = x
+        return filled + 1
+    return filled
+
+
+@compiled
+def _fill_task(rows: Rows, t: int, state: Words, guide: Index, out: Array) -> None:
+    code, shape = rows.codes[t], rows.shapes[t]
     filled = 0
+    # Mixtures have a loop of their own: beside the others' code theirs ran half as fast.
+    if code == _MIXTURE:
+        _fill_guide(guide, shape[: shape.size // 3])
+        while filled < out.size:
+            filled = _keep(rows, t, _mixture_variate(state, shape, guide), out, filled)
     while filled < out.size:
-        x = origin + slope * _standard_variate(code, state, shape)
-        y = _standardised(x, origin, slope)
-        # Rounding can put a draw onto the very end of the support, where a density may be infinite.
-        if rows.lower <= x <= rows.upper and lowest < y < highest:
-            out[filled] = x
-            filled += 1
+        filled = _keep(rows, t, _other_variate(code, state, shape), out, filled)
 
 
 @entry
 def fill_draws(rows: Rows, words: Words, first: int, offsets: Index, out: Array, start: int, stop: int) -> None:
     """Write the draws of tasks start .. stop - 1, each from stream first + t, to out[offsets[t]:offsets[t + 1]]."""
-    state = np.empty(4, np.uint64)
+    state, guide = np.empty(4, np.uint64), np.empty(_CELLS, np.int64)
     for t in range(start, stop):
         start_stream(state, words, first + t)
-        _fill_task(rows, t, state, out[offsets[t] : offsets[t + 1]])
+        _fill_task(rows, t, state, guide, out[offsets[t] : offsets[t + 1]])

@@ -11,15 +11,17 @@ from amortized_kde.tasks.families import Family
 from amortized_kde.tasks.scale import place, solve_slopes
 from amortized_kde.tasks.standard import CODES, STANDARDS, components
 
-__all__ = ["draw_settings", "parameters"]
+__all__ = ["THRESHOLD", "draw_settings", "parameters"]
 
 Array = NDArray[np.float64]
 
 # The paper's reference interval (section 2.3).
 _BOUNDS = (-1.0, 1.0)
+# The least mass inside it before truncation (paper, section 3.2).
+THRESHOLD = 0.9
 
 
-def draw_settings(family: Family, count: int, *, rng: np.random.Generator) -> Densities:
+def draw_settings(family: Family, count: int, *, rng: np.random.Generator, threshold: float = THRESHOLD) -> Densities:
     """Draw settings of one family: μ ~ U[-0.5, 0.5], c ~ U[0.9, 1], shape parameters, and the scale that fits c.
 
     Parameters
@@ -30,6 +32,8 @@ def draw_settings(family: Family, count: int, *, rng: np.random.Generator) -> De
         How many settings.
     rng : numpy.random.Generator
         Where the numbers come from.
+    threshold : float
+        The lower limit of c; the paper's is 0.9.
 
     Returns
     -------
@@ -45,7 +49,7 @@ def draw_settings(family: Family, count: int, *, rng: np.random.Generator) -> De
     True
     """
     standard = STANDARDS[CODES[family.standard]]
-    locations, masses = rng.uniform(-0.5, 0.5, count), rng.uniform(0.9, 1.0, count)
+    locations, masses = rng.uniform(-0.5, 0.5, count), rng.uniform(threshold, 1.0, count)
     signs = rng.choice([-1.0, 1.0], count) if family.mirrored else np.ones(count)
     shapes = family.draw_shapes(rng, count)
     slopes = solve_slopes(standard, shapes, locations=locations, masses=masses, signs=signs)

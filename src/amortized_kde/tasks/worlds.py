@@ -13,11 +13,11 @@ import numpy as np
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.tasks.densities import Densities, stack
-from amortized_kde.tasks.mixtures import draw_mixtures
+from amortized_kde.tasks.mixtures import PAPER, Construction, draw_mixtures
 from amortized_kde.tasks.pool import Pool, make_pool
 from amortized_kde.tasks.protocol import SETTING, World
 
-__all__ = ["WORLDS", "GaussianWorld", "MixtureWorld", "MultifamilyWorld", "world"]
+__all__ = ["WORLDS", "GaussianWorld", "MixtureWorld", "MultifamilyWorld", "UntruncatedWorld", "world"]
 
 
 @dataclass(frozen=True)
@@ -60,16 +60,36 @@ class MixtureWorld:
 
     components: int
     bounds: tuple[float, float] = (-1.0, 1.0)
+    construction: Construction = PAPER
 
     @property
     def name(self) -> str:
-        """``gmm`` and the number of components."""
-        return f"gmm{self.components}"
+        """``gmm`` and the number of components, and a word where the construction is not the paper's."""
+        return f"gmm{self.components}" + ("" if self.construction == PAPER else " varied")
 
     def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> Densities:
         """Give the densities of tasks first .. first + count - 1."""
-        words = stream_words(seed, SETTING)
-        return draw_mixtures(self.components, count, words=words, first=first, threads=threads)
+        words, construction = stream_words(seed, SETTING), self.construction
+        return draw_mixtures(
+            self.components, count, words=words, first=first, construction=construction, threads=threads
+        )
+
+
+@dataclass(frozen=True)
+class UntruncatedWorld:
+    """The densities of a bounded world on the whole line, with the tails that its bounds cut off."""
+
+    bounded: MixtureWorld | MultifamilyWorld
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+
+    @property
+    def name(self) -> str:
+        """The bounded world's name, and a word."""
+        return f"{self.bounded.name} untruncated"
+
+    def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> Densities:
+        """Give the densities of tasks first .. first + count - 1, those of the bounded world before it cuts them."""
+        return self.bounded.truths(count, seed=seed, first=first, threads=threads).untruncated()
 
 
 # Each makes its world anew; the multi-family one makes its pool of 100,000 settings, which takes about a

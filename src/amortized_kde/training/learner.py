@@ -4,6 +4,7 @@ Inputs and derivatives enter, bandwidths leave.
 What a task is, is not known here.
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,7 +15,7 @@ import optax
 from numpy.typing import NDArray
 
 from amortized_kde.network import Layer
-from amortized_kde.training.recipe import Recipe
+from amortized_kde.training.recipe import Optimiser, Recipe
 
 __all__ = ["Learner", "State"]
 
@@ -28,6 +29,13 @@ class State(NamedTuple):
     network: Any
     optimiser: Any
     average: Any
+
+
+class _Rectified(eqx.Module):
+    """max(x, 0) as a layer that holds nothing, so that all leaves of a state are arrays."""
+
+    def __call__(self, x: Any, *, key: Any = None) -> Any:
+        return jax.nn.relu(x)
 
 
 def _bandwidths(network: Any, inputs: Any, unit: Any) -> Any:
@@ -44,34 +52,37 @@ def _linear(inputs: int, outputs: int, key: Any, *, narrow: bool) -> Any:
     return eqx.tree_at(lambda linear: (linear.weight, linear.bias), layer, (weight, jnp.zeros(outputs)))
 
 
+class _Steps(NamedTuple):
+    """An optimiser and its compiled steps."""
+
+    optimiser: Any
+    bandwidths: Any
+    update: Any
+
+
+@cache
+def _compile(options: Optimiser) -> _Steps:
+    """Learners with the same options share these: to compile them takes as long as fifty steps."""
+    optimiser = optax.chain(optax.clip_by_global_norm(options.clip), optax.adam(options.learning_rate))
+    decay = options.average
+
+    @jax.jit
+    def update(state: State, inputs: Any, unit: Any, slopes: Any) -> State:
+        # The loss is linear in h with the slopes as constants, so its gradient is the chain rule's sum.
+        gradient = jax.grad(lambda network: jnp.sum(slopes * _bandwidths(network, inputs, unit)))(state.network)
+        change, memory = optimiser.update(gradient, state.optimiser)
+        network = optax.apply_updates(state.network, change)
+        average = jax.tree.map(lambda old, new: decay * old + (1.0 - decay) * new, state.average, network)
+        return State(network, memory, average)
+
+    return _Steps(optimiser, jax.jit(_bandwidths), update)
+
+
 class Learner:
     """The compiled steps of one recipe."""
 
     def __init__(self, recipe: Recipe) -> None:
-        optimiser = optax.chain(
-            optax.clip_by_global_norm(recipe.optimiser.clip), optax.adam(recipe.optimiser.learning_rate)
-        )
-        decay = recipe.optimiser.average
-        self._recipe, self._optimiser = recipe, optimiser
-
-        @eqx.filter_jit
-        def bandwidths(network: Any, inputs: Any, unit: Any) -> Any:
-            return _bandwidths(network, inputs, unit)
-
-        @eqx.filter_jit
-        def update(state: State, inputs: Any, unit: Any, slopes: Any) -> State:
-            # The loss is linear in h with the slopes as constants, so its gradient is the chain rule's sum.
-            gradient = eqx.filter_grad(lambda network: jnp.sum(slopes * _bandwidths(network, inputs, unit)))(
-                state.network
-            )
-            change, memory = optimiser.update(gradient, state.optimiser)
-            network = eqx.apply_updates(state.network, change)
-            average = jax.tree.map(
-                lambda old, new: decay * old + (1.0 - decay) * new if eqx.is_array(new) else new, state.average, network
-            )
-            return State(network, memory, average)
-
-        self._bandwidths_jit, self._update_jit = bandwidths, update
+        self._recipe, self._steps = recipe, _compile(recipe.optimiser)
 
     def start(self) -> State:
         """Give the state before the first step, from the recipe's seed."""
@@ -82,20 +93,20 @@ class Learner:
         for i, key in enumerate(keys):
             layers.append(_linear(widths[i], widths[i + 1], key, narrow=min(sizes) < NARROW))
             if i < len(sizes):
-                layers.append(eqx.nn.Lambda(jax.nn.relu))
+                layers.append(_Rectified())
         network = eqx.nn.Sequential(layers)
-        return State(network, self._optimiser.init(eqx.filter(network, eqx.is_array)), network)
+        return State(network, self._steps.optimiser.init(network), network)
 
     def bandwidths(self, network: Any, inputs: NDArray[np.float64], unit: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the bandwidths of a batch under `network` (the current one, or the moving average)."""
-        h = self._bandwidths_jit(network, inputs.astype(np.float32), unit.astype(np.float32))
+        h = self._steps.bandwidths(network, inputs.astype(np.float32), unit.astype(np.float32))
         return np.asarray(h, np.float64)
 
     def update(
         self, state: State, inputs: NDArray[np.float64], unit: NDArray[np.float64], slopes: NDArray[np.float64]
     ) -> State:
         """Take one step of Adam along the slopes dJ/dh of a batch."""
-        updated: State = self._update_jit(
+        updated: State = self._steps.update(
             state, inputs.astype(np.float32), unit.astype(np.float32), slopes.astype(np.float32)
         )
         return updated
@@ -103,13 +114,11 @@ class Learner:
     @staticmethod
     def arrays(tree: Any) -> list[NDArray[Any]]:
         """Give the arrays of a state or network in a fixed order."""
-        return [np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(tree, eqx.is_array))]
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
 
     def restore(self, arrays: list[NDArray[Any]]) -> State:
         """Give the state whose `arrays` these are."""
-        moving, fixed = eqx.partition(self.start(), eqx.is_array)
-        leaves = jax.tree.unflatten(jax.tree.structure(moving), [jnp.asarray(a) for a in arrays])
-        state: State = eqx.combine(leaves, fixed)
+        state: State = jax.tree.unflatten(jax.tree.structure(self.start()), [jnp.asarray(a) for a in arrays])
         return state
 
     @staticmethod

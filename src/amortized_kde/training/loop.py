@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 # Steps a row of the log.
 LOG_EVERY = 50
 Report = Callable[[Progress], None]
+Frame = tuple[float, float]
 
 
 class Prepared(NamedTuple):
@@ -49,14 +50,14 @@ class Prepared(NamedTuple):
 
 
 def _inputs(recipe: Recipe, features: Array) -> Array:
-    return network_inputs(features)[:, : len(recipe.network.inputs)]
+    return network_inputs(features, limits=recipe.network.limits)[:, : len(recipe.network.inputs)]
 
 
-def _prepare(recipe: Recipe, tasks: TaskBatch) -> Prepared:
+def _prepare(recipe: Recipe, tasks: TaskBatch, frame: Frame | None = None) -> Prepared:
     raw = moments(tasks.samples)
     if recipe.network.output == "ratio":
         return Prepared(tasks, raw, _inputs(recipe, raw), raw[:, 2])
-    lower, upper = tasks.bounds
+    lower, upper = frame or tasks.bounds
     features = raw[:, :5]
     # On [-1, 1] itself the map would only round.
     if (lower, upper) != (-1.0, 1.0):
@@ -64,8 +65,8 @@ def _prepare(recipe: Recipe, tasks: TaskBatch) -> Prepared:
     return Prepared(tasks, features, _inputs(recipe, features), np.full(len(tasks), 0.5 * (upper - lower)))
 
 
-def prepare_step(recipe: Recipe, world: World, step: int) -> Prepared:
-    """Make the tasks of a step, with their inputs."""
+def prepare_step(recipe: Recipe, world: World, step: int, *, frame: Frame | None = None) -> Prepared:
+    """Make the tasks of a step, with their inputs, taken in `frame` or else in the world's bounds."""
     low, high = recipe.sizes
     sizes: Any = range(low, high + 1)
     if recipe.one_size_a_step:
@@ -73,23 +74,25 @@ def prepare_step(recipe: Recipe, world: World, step: int) -> Prepared:
         sizes = int(low + np.floor(u * (high - low + 1)))
     draws = recipe.objective.points if recipe.objective.kind == "draws" else 0
     first = step * recipe.batch
-    return _prepare(recipe, draw_tasks(world, recipe.batch, seed=recipe.seed, first=first, sizes=sizes, draws=draws))
+    tasks = draw_tasks(world, recipe.batch, seed=recipe.seed, first=first, sizes=sizes, draws=draws)
+    return _prepare(recipe, tasks, frame)
 
 
-def _validation_tasks(recipe: Recipe, world: World) -> Prepared:
+def _validation_tasks(recipe: Recipe, world: World, frame: Frame | None) -> Prepared:
     sizes = recipe.validation.sizes or range(recipe.sizes[0], recipe.sizes[1] + 1)
     each = np.repeat(np.array(sizes), recipe.validation.tasks_per_size)
     draws = recipe.objective.points if recipe.objective.kind == "draws" else 0
-    return _prepare(recipe, draw_tasks(world, each.size, seed=recipe.validation.seed, sizes=each, draws=draws))
+    tasks = draw_tasks(world, each.size, seed=recipe.validation.seed, sizes=each, draws=draws)
+    return _prepare(recipe, tasks, frame)
 
 
 class _Run:
     """One run: the learner, its state, and where it stands."""
 
-    def __init__(self, recipe: Recipe, out: Path, *, resume: bool) -> None:
+    def __init__(self, recipe: Recipe, out: Path, *, resume: bool, world: World | None, frame: Frame | None) -> None:
         self.recipe, self.out = recipe, out
-        self.world = find_world(recipe)
-        if recipe.network.output == "bandwidth" and not np.all(np.isfinite(self.world.bounds)):
+        self.world = world or find_world(recipe)
+        if recipe.network.output == "bandwidth" and not np.all(np.isfinite(frame or self.world.bounds)):
             raise InvalidParameterError(
                 f"recipe {recipe.name}: a bandwidth in the domain needs tasks with two finite bounds, "
                 f"not {self.world.bounds}; for the whole line take output = 'ratio'."
@@ -98,7 +101,7 @@ class _Run:
         self.state: State = self.learner.start()
         self.progress = Progress()
         self.best = self.learner.arrays(self.state.average)
-        self.validation = _validation_tasks(recipe, self.world)
+        self.validation = _validation_tasks(recipe, self.world, frame)
         self.sums: list[float] = []
         found = read_checkpoint(out, recipe.as_card()) if resume else None
         if found is not None:
@@ -165,7 +168,14 @@ class _Run:
 
 
 def train(
-    recipe: Recipe, out: Path, *, resume: bool = False, report: Report | None = None, stop_at: int | None = None
+    recipe: Recipe,
+    out: Path,
+    *,
+    resume: bool = False,
+    report: Report | None = None,
+    stop_at: int | None = None,
+    world: World | None = None,
+    frame: Frame | None = None,
 ) -> Progress:
     """Train a recipe and write checkpoint, log and model to `out`.
 
@@ -180,16 +190,21 @@ def train(
         Told of the progress after every step.
     stop_at : int, optional
         Leave off after this step, without a model.
+    world : World, optional
+        Tasks other than those that the recipe names.
+    frame : (float, float), optional
+        The interval that is mapped to [-1, 1] for the features, if it is not the world's bounds; tasks on the whole
+        line need one.
     """
     out.mkdir(parents=True, exist_ok=True)
-    run = _Run(recipe, out, resume=resume)
+    run = _Run(recipe, out, resume=resume, world=world, frame=frame)
     last = min(recipe.steps, stop_at or recipe.steps)
     # The next step's tasks are made while this one's weights are updated.
     with ThreadPoolExecutor(1) as maker:
-        coming = maker.submit(prepare_step, recipe, run.world, run.progress.step)
+        coming = maker.submit(prepare_step, recipe, run.world, run.progress.step, frame=frame)
         while run.progress.step < last and not run.progress.stopped:
             prepared = coming.result()
-            coming = maker.submit(prepare_step, recipe, run.world, run.progress.step + 1)
+            coming = maker.submit(prepare_step, recipe, run.world, run.progress.step + 1, frame=frame)
             run.step(prepared)
             run.record()
             if report is not None:

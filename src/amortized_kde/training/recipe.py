@@ -29,11 +29,15 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Layer widths, and what the output is: the bandwidth in the domain, or its ratio to the sd."""
+    """Layer widths, what the output is (the bandwidth in the domain, or its ratio to the sd), and limits of inputs.
+
+    An input beyond its limits, given as scaled for the network, is moved to the nearer one, in training and after.
+    """
 
     inputs: list[str]
     hidden: list[int]
     output: Literal["bandwidth", "ratio"]
+    limits: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +145,7 @@ def _build(kind: Any, entries: dict[str, Any], where: str) -> Any:
     made = {}
     for name, f in known.items():
         if name not in entries:
-            if name in ("notes", "folder"):
+            if name in ("notes", "folder", "limits"):
                 continue
             raise InvalidParameterError(f"{where} lacks the entry {name!r}.")
         made[name] = _value(f.type, entries[name], f"{where}: {name}")
@@ -169,6 +173,10 @@ def _check(recipe: Recipe) -> None:
         "sizes must be the smallest and the largest n": not 1 <= low <= high,
         "batch, steps and every must be positive": min(recipe.batch, recipe.steps, recipe.validation.every) < 1,
         "the ratio to the sd takes n alone": (recipe.network.output == "ratio") != (recipe.network.inputs == ["n"]),
+        "limits must be two ascending numbers for some of the inputs": not all(
+            name in recipe.network.inputs and len(pair) == 2 and pair[0] < pair[1]
+            for name, pair in recipe.network.limits.items()
+        ),
         "the moving average's decay must be in [0, 1)": not 0.0 <= recipe.optimiser.average < 1.0,
     }
     for sentence, broken in wrong.items():

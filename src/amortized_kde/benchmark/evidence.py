@@ -1,0 +1,178 @@
+"""The tables of a reproduction, read back: a folder enters; curves, paired differences and plain rows leave.
+
+What is not there is empty or None, so that a part can be drawn and judged before the rest has run. Pictures, claims
+and words are not known here.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BEDS", "Bed", "Curve", "Difference", "Evidence", "read_evidence"]
+
+Array = NDArray[np.float64]
+Row = dict[str, str]
+
+# The three test beds of the paper (sections 3.1 to 3.3), in its order.
+BEDS = ("gaussian", "multifamily", "gmm")
+# A bootstrap over C blocks understates the variance by a factor (C - 1)/C: a tenth at the most.
+_FEWEST_CHUNKS = 10
+# The paper's number of replicates and its limits (Appendix C.4). The seed is the paper's for training.
+_REPLICATES, _LIMITS, _SEED = 1000, (0.05, 0.95), 2026
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One method along the sample sizes: means in bits, with their 5 % and 95 % bootstrap limits."""
+
+    score: Array
+    score_lower: Array
+    score_upper: Array
+    excess: Array
+    excess_lower: Array
+    excess_upper: Array
+    median_excess: Array
+    failures: Array
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean score of one method minus another's on the same tasks, along the sample sizes, with 90 % limits.
+
+    `paired` says whether the limits are; if not, they are too wide.
+    """
+
+    mean: Array
+    lower: Array
+    upper: Array
+    paired: bool
+
+    @property
+    def verdicts(self) -> NDArray[np.int64]:
+        """Minus one where the first is surely lower, one where it is surely higher, zero where the limits hold 0."""
+        return np.where(self.upper < 0.0, -1, np.where(self.lower > 0.0, 1, 0)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Bed:
+    """The scores of all methods on one test bed.
+
+    `chunks` are mean scores (sizes, chunks) by method, and `weights` (sizes, chunks) how many tasks each is over; both
+    are empty if there are too few.
+    """
+
+    name: str
+    sizes: NDArray[np.int64]
+    tasks: NDArray[np.int64]
+    curves: Mapping[str, Curve]
+    chunks: Mapping[str, Array]
+    weights: Array
+
+    def only(self, methods: Iterable[str]) -> tuple[str, ...]:
+        """Those of the methods that the bed has."""
+        return tuple(method for method in methods if method in self.curves)
+
+    def difference(self, method: str, other: str) -> Difference:
+        """Give the score of a method minus another's on the same tasks.
+
+        The limits are the 5 % and 95 % points of 1000 paired bootstrap means over chunks of tasks, the same chunks for
+        all methods. Without chunk means they come from the two bootstrap intervals of the excess, each at its worse
+        end, and so are too wide.
+        """
+        a, b = self.curves[method], self.curves[other]
+        mean = a.score - b.score
+        if method not in self.chunks or other not in self.chunks:
+            return Difference(mean, a.excess_lower - b.excess_upper, a.excess_upper - b.excess_lower, False)
+        weighted = self.weights * (self.chunks[method] - self.chunks[other])
+        picks = np.random.default_rng(_SEED).integers(0, weighted.shape[1], (_REPLICATES, weighted.shape[1]))
+        means = weighted[:, picks].sum(axis=2) / self.weights[:, picks].sum(axis=2)
+        lower, upper = np.quantile(means, _LIMITS, axis=1)
+        return Difference(mean, lower, upper, True)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that a folder of results holds."""
+
+    folder: Path
+    beds: Mapping[str, Bed]
+
+    def rows(self, name: str) -> list[Row]:
+        """The rows of another table, by file name; empty if it is not there."""
+        return _rows(self.folder / name)
+
+    @cached_property
+    def run(self) -> dict[str, Any]:
+        """What is known about how the tables were made."""
+        path = self.folder / "run.json"
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+def read_evidence(folder: Path) -> Evidence:
+    """Read the tables of the three test beds that are in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Where ``reproduce`` wrote its tables.
+    """
+    beds = {name: bed for name in BEDS if (bed := _read_bed(folder, name)) is not None}
+    return Evidence(folder, beds)
+
+
+def _rows(path: Path) -> list[Row]:
+    if not path.is_file():
+        return []
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _read_bed(folder: Path, name: str) -> Bed | None:
+    rows = _rows(folder / f"{name}.csv")
+    if not rows:
+        return None
+    sizes = sorted({int(row["n"]) for row in rows})
+    found = {(row["method"], int(row["n"])): row for row in rows}
+    methods = [m for m in dict.fromkeys(row["method"] for row in rows) if all((m, n) in found for n in sizes)]
+    curves = {method: _curve([found[method, n] for n in sizes]) for method in methods}
+    tasks = np.array([int(found[methods[0], n]["tasks"]) for n in sizes], np.int64)
+    return Bed(name, np.array(sizes, np.int64), tasks, curves, *_chunks(_rows(folder / f"chunks_{name}.csv"), sizes))
+
+
+def _curve(rows: list[Row]) -> Curve:
+    columns = (
+        "score_bits",
+        "score_lower",
+        "score_upper",
+        "excess_bits",
+        "excess_lower",
+        "excess_upper",
+        "median_excess_bits",
+        "failures",
+    )
+    return Curve(*(np.array([float(row[column]) for row in rows]) for column in columns))
+
+
+def _chunks(rows: list[Row], sizes: list[int]) -> tuple[dict[str, Array], Array]:
+    """Mean scores (sizes, chunks) by method, where every size has the same chunks, and the chunks' sizes."""
+    found = {(row["method"], int(row["n"]), row["chunk"]): row for row in rows}
+    names = list(dict.fromkeys(row["chunk"] for row in rows))
+    methods = [
+        method
+        for method in dict.fromkeys(row["method"] for row in rows)
+        if all((method, n, chunk) in found for n in sizes for chunk in names)
+    ]
+    if len(names) < _FEWEST_CHUNKS or not methods:
+        return {}, np.empty((len(sizes), 0))
+
+    def table(method: str, column: str) -> Array:
+        return np.array([[float(found[method, n, chunk][column]) for chunk in names] for n in sizes])
+
+    return {method: table(method, "score_bits") for method in methods}, table(methods[0], "tasks")
