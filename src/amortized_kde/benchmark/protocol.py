@@ -1,4 +1,4 @@
-"""What the paper compares on what (Appendix C.4): sizes, beds, methods, numbers of tasks, seeds. Only data.
+"""What the paper compares on what (Appendix C.4): sizes, beds, methods, numbers of tasks, seeds. Data, no computing.
 
 A bed is a world of tasks with the way to judge them and the methods that compete. Task i of size n has an index that
 no other size shares, so that tasks of different sizes are independent; all methods see the same tasks.
