@@ -5,7 +5,6 @@ Variations of the paper's worlds enter; models, bandwidths and scores leave. Wha
 
 import importlib.metadata
 import json
-import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -16,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.benchmark.judge import judge_by_draws
+from amortized_kde.benchmark.oracle import best_bandwidths
 from amortized_kde.benchmark.variations import Variation
 from amortized_kde.domain import Bounds
 from amortized_kde.errors import MissingExtraError, UnreadableFileError
 from amortized_kde.features import CONVENTIONS
 from amortized_kde.models import Model, read_model
-from amortized_kde.numerics.objective import score_and_slope_rows
-from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.selectors import SELECTORS
 from amortized_kde.selectors.amortized import select_amortized
 from amortized_kde.tasks import TaskBatch, draw_tasks
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["CLASSICAL", "ORACLE", "Judged", "judge_world", "train_short"]
 
 Array = NDArray[np.float64]
-LN2 = math.log(2.0)
 
 # The working domain of every selector here, also of those that learn on the whole line (paper, section 2.3).
 _FRAME = (-1.0, 1.0)
@@ -41,9 +39,6 @@ _FRAME = (-1.0, 1.0)
 _SEED = 4_205_000_000
 # Tasks at a time: 20 MB of draws.
 _CHUNK = 2_500
-# The best bandwidth is sought from 2^-9 to 2^3 half-widths, by octaves and then by ten halvings of two octaves.
-_LADDER = LN2 * np.arange(-9.0, 3.1)
-_HALVINGS = 10
 # Yardsticks in every world.
 CLASSICAL, ORACLE = "silverman", "oracle"
 
@@ -167,40 +162,14 @@ def judge_world(name: str, variation: Variation, models: Mapping[str, Model], ke
 
 
 def _judge_chunk(batch: TaskBatch, models: Mapping[str, Model]) -> dict[str, Array]:
-    frame, samples = Bounds(*batch.bounds), batch.samples
+    frame, samples, judge = Bounds(*batch.bounds), batch.samples, judge_by_draws(batch)
     bandwidths = {name: select_amortized(model, samples, frame).bandwidths for name, model in models.items()}
     bandwidths[CLASSICAL] = SELECTORS[CLASSICAL].select(samples, frame).bandwidths
-    bandwidths[ORACLE] = _best_bandwidths(batch)
+    bandwidths[ORACLE] = best_bandwidths(judge)
     arrays = {"n": batch.sizes.astype(np.float64), "truth": batch.true_scores()}
     for name, h in bandwidths.items():
-        arrays |= {f"h {name}": h, f"score {name}": _scores_and_slopes(batch, h, single=False)[0]}
+        arrays |= {f"h {name}": h, f"score {name}": judge.scores(h)[0]}
     return arrays
-
-
-def _scores_and_slopes(batch: TaskBatch, h: Array, *, single: bool) -> tuple[Array, Array]:
-    """Mean scores in bits, and their derivatives by log h in nats."""
-    scores, slopes = np.empty(len(batch)), np.empty(len(batch))
-    weights = np.full(batch.draws.shape[1], 1.0 / batch.draws.shape[1])
-    run_in_pieces(
-        lambda i, j: score_and_slope_rows(
-            batch.values, batch.offsets, h, batch.bounds, batch.draws, weights, single, scores, slopes, i, j
-        ),
-        len(batch),
-        operations=float(batch.values.size) * batch.draws.shape[1],
-    )
-    return scores / LN2, slopes
-
-
-def _best_bandwidths(batch: TaskBatch) -> Array:
-    """The best rung of the ladder, refined by halving the interval between its neighbours at the sign of the slope."""
-    along = [_scores_and_slopes(batch, np.full(len(batch), math.exp(x)), single=True)[0] for x in _LADDER]
-    best = np.argmin(along, axis=0)
-    low, high = _LADDER[np.maximum(best - 1, 0)], _LADDER[np.minimum(best + 1, _LADDER.size - 1)]
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        falls = _scores_and_slopes(batch, np.exp(middle), single=True)[1] < 0.0
-        low, high = np.where(falls, middle, low), np.where(falls, high, middle)
-    return np.asarray(np.exp(0.5 * (low + high)))
 
 
 def _read(path: Path, key: str) -> dict[str, Array] | None:
