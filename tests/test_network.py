@@ -1,20 +1,58 @@
 import numpy as np
+import pytest
 
 from amortized_kde.network import Layer, forward
 
+WIDTHS = [(2, 1), (3, 7, 5, 1), (4, 20, 17, 16, 1), (5, 128, 128, 1)]
 
-def test_forward_pass_is_the_formula_row_by_row():
+
+def layers_of(widths, rng):
+    shapes = [(widths[i + 1], widths[i]) for i in range(len(widths) - 1)]
+    return [Layer(rng.normal(size=s).astype(np.float32), rng.normal(size=s[0]).astype(np.float32)) for s in shapes]
+
+
+@pytest.mark.parametrize("widths", WIDTHS)
+def test_forward_pass_is_the_formula_row_by_row(widths):
     rng = np.random.default_rng(0)
-    shapes = [(7, 3), (5, 7), (1, 5)]
-    layers = [Layer(rng.normal(size=s).astype(np.float32), rng.normal(size=s[0]).astype(np.float32)) for s in shapes]
-    inputs = rng.normal(size=(10_000, 3))
+    layers = layers_of(widths, rng)
+    inputs = rng.normal(size=(10_000, widths[0]))
     found = forward(layers, inputs)
     for i in (0, 1, 9_999):
         z = inputs[i]
         for layer in layers[:-1]:
             z = np.maximum(layer.weight.astype(float) @ z + layer.bias, 0.0)
         z = (layers[-1].weight.astype(float) @ z + layers[-1].bias)[0]
-        assert np.isclose(found[i], np.log1p(np.exp(z)), rtol=1e-12)
+        assert np.isclose(found[i], np.logaddexp(z, 0.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("widths", WIDTHS)
+def test_neither_neighbours_nor_threads_change_a_bit(widths):
+    rng = np.random.default_rng(1)
+    layers = layers_of(widths, rng)
+    # From rows that leave most units at zero to rows that leave few.
+    inputs = rng.normal(size=(3_000, widths[0])) * rng.choice([0.0, 0.1, 10.0], size=(3_000, 1))
+    whole = forward(layers, inputs, threads=1)
+    for threads in (2, 3):
+        assert np.array_equal(forward(layers, inputs, threads=threads), whole)
+    for rows in (1, 3, 4, 601):
+        parts = [forward(layers, inputs[i : i + rows]) for i in range(0, len(inputs), rows)]
+        assert np.array_equal(np.concatenate(parts), whole)
+    order = rng.permutation(len(inputs))
+    assert np.array_equal(forward(layers, inputs[order]), whole[order])
+
+
+def test_a_row_that_is_not_a_number_spoils_no_other():
+    layers = layers_of((5, 128, 128, 1), np.random.default_rng(2))
+    inputs = np.random.default_rng(3).normal(size=(9, 5))
+    whole = forward(layers, inputs)
+    inputs[4, 2] = np.nan
+    found = forward(layers, inputs)
+    assert np.isnan(found[4])
+    assert np.array_equal(np.delete(found, 4), np.delete(whole, 4))
+
+
+def test_no_rows_give_no_answers():
+    assert forward(layers_of((2, 1), np.random.default_rng(4)), np.empty((0, 2))).shape == (0,)
 
 
 def test_answer_is_positive_and_finite_at_extreme_inputs():

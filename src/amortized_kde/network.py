@@ -1,4 +1,4 @@
-"""The forward pass of a small network, in NumPy: rectified layers, then a softplus so that the answer is positive.
+"""The forward pass of a small network: rectified layers, then a softplus so that the answer is positive.
 
 Weights and inputs enter, one positive number a row leaves. What the inputs mean is not known here.
 """
@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Layer", "forward"]
+from amortized_kde.numerics.layers import ROWS, TILE, forward_rows
+from amortized_kde.numerics.threads import run_in_pieces
 
-# Rows at a time: two hidden layers of 128 then take 4 MB, which stays in the cache.
-_ROWS = 2_048
+__all__ = ["Layer", "forward"]
 
 
 class Layer(NamedTuple):
@@ -22,7 +22,7 @@ class Layer(NamedTuple):
     bias: NDArray[np.float32]
 
 
-def forward(layers: Sequence[Layer], inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+def forward(layers: Sequence[Layer], inputs: NDArray[np.float64], *, threads: int | None = None) -> NDArray[np.float64]:
     """Give softplus(W_L relu(... relu(W_1 x + b_1) ...) + b_L), one number a row of `inputs` (rows, features).
 
     Examples
@@ -32,15 +32,21 @@ def forward(layers: Sequence[Layer], inputs: NDArray[np.float64]) -> NDArray[np.
     array([0.6931])
     """
     # In float64: an input that differs in its last bit must not become an answer that differs by a float32's.
-    wide = [(layer.weight.T.astype(np.float64), layer.bias.astype(np.float64)) for layer in layers]
-    rooms = [np.empty((min(_ROWS, len(inputs)), bias.size)) for _, bias in wide]
-    out = np.empty(len(inputs))
-    for start in range(0, len(inputs), _ROWS):
-        x = inputs[start : start + _ROWS]
-        for i, ((weight, bias), room) in enumerate(zip(wide, rooms, strict=True)):
-            x = np.matmul(x, weight, out=room[: len(x)])
-            x += bias
-            if i + 1 < len(wide):
-                np.maximum(x, 0.0, out=x)
-        out[start : start + _ROWS] = np.logaddexp(x[:, 0], 0.0)
+    weights, biases = (np.concatenate([_filled_up(layer[i]) for layer in layers]) for i in range(2))
+    widths = np.array([inputs.shape[1], *(layer.bias.size for layer in layers)])
+    # Other memory layouts are other types to the compiler.
+    rows, out, room = np.ascontiguousarray(inputs), np.empty(len(inputs)), 2 * int(widths.max())
+
+    def work(start: int, stop: int) -> None:
+        units, given, sums = np.zeros(room, np.int64), np.zeros(room * ROWS), np.zeros(TILE * ROWS)
+        forward_rows(rows, weights, biases, widths, units, given, sums, out, start, stop)
+
+    run_in_pieces(work, len(inputs), operations=float(len(inputs)) * weights.size, threads=threads)
     return out
+
+
+def _filled_up(part: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Weights (out, in) or biases (out,) as the loop reads them: by input, outputs filled up with zeros, and flat."""
+    wide = np.zeros((*part.shape[1:], -(-len(part) // TILE) * TILE))
+    wide[..., : len(part)] = part.T
+    return wide.reshape(-1)

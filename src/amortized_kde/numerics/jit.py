@@ -9,15 +9,21 @@ from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["compiled", "entry", "inlined", "power_of_two", "power_of_two_single"]
+__all__ = ["ROWS", "TILE", "compiled", "entry", "inlined", "power_of_two", "power_of_two_single", "weighted_sums"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Sums may be reassociated (that is what lets them run in SIMD lanes); NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
+# Rows of a block, and outputs that are summed at a time: 4 x 2 sums of eight lanes each stay in the registers.
+ROWS, _VECTORS, _LANES = 4, 2, 8
+TILE = _VECTORS * _LANES
+_NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
+_VECTOR = ir.VectorType(_NUMBER, _LANES)
+_ALIGN = 8
 
 
 def entry(function: F) -> F:
@@ -64,3 +70,61 @@ def power_of_two(context: Any, exponent: Any) -> Any:
 def power_of_two_single(context: Any, exponent: Any) -> Any:
     """Give 2**k for an integral float32 k in [-126, 127]."""
     return _exponent_field(exponent, 32, 12582912.0, 127, 23)
+
+
+def _vector_at(builder: Any, base: Any, offset: Any, further: int) -> Any:
+    place = builder.gep(base, [builder.add(offset, ir.Constant(_INDEX, further))])
+    return builder.bitcast(place, _VECTOR.as_pointer())
+
+
+def _repeated(builder: Any, value: Any) -> Any:
+    """A vector with the value in every lane."""
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
+
+
+def _weighted_sums_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    weights, biases, units, given, sums = (
+        context.make_array(kind)(context, builder, value).data
+        for kind, value in zip(signature.args[:5], arguments[:5], strict=True)
+    )
+    first, stride, bias, begin, count = arguments[5:]
+    tiles = [(row, part) for row in range(ROWS) for part in range(_VECTORS)]
+    totals = [cgutils.alloca_once(builder, _VECTOR) for _ in tiles]
+    for (_, part), total in zip(tiles, totals, strict=True):
+        builder.store(builder.load(_vector_at(builder, biases, bias, part * _LANES), align=_ALIGN), total)
+    with cgutils.for_range(builder, count) as loop:
+        i = builder.add(begin, loop.index)
+        at = builder.add(first, builder.mul(builder.load(builder.gep(units, [i])), stride))
+        weight = [builder.load(_vector_at(builder, weights, at, v * _LANES), align=_ALIGN) for v in range(_VECTORS)]
+        values = builder.gep(given, [builder.mul(i, ir.Constant(_INDEX, ROWS))])
+        for (row, part), total in zip(tiles, totals, strict=True):
+            value = _repeated(builder, builder.load(builder.gep(values, [ir.Constant(_INDEX, row)])))
+            product = builder.fmul(value, weight[part], flags=("contract",))
+            builder.store(builder.fadd(builder.load(total), product, flags=("contract",)), total)
+    for (row, part), total in zip(tiles, totals, strict=True):
+        place = _vector_at(builder, sums, ir.Constant(_INDEX, row * TILE), part * _LANES)
+        builder.store(builder.load(total), place, align=_ALIGN)
+    return context.get_dummy_value()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def weighted_sums(
+    context: Any,
+    weights: Any,
+    biases: Any,
+    units: Any,
+    given: Any,
+    sums: Any,
+    first: Any,
+    stride: Any,
+    bias: Any,
+    begin: Any,
+    count: Any,
+) -> Any:
+    """Write sums[row, :] = biases[bias:][:TILE] + given[i, row] * weights[first + stride * units[i] :][:TILE] + ...,
+    added one after the other for i = begin .. begin + count - 1. All arrays are flat.
+
+    Written in LLVM's terms, because its own vectoriser leaves the sums in memory.
+    """
+    return types.void(weights, biases, units, given, sums, *(types.int64,) * 5), _weighted_sums_code

@@ -123,5 +123,5 @@ class Learner:
 
     @staticmethod
     def layers(arrays: list[NDArray[Any]]) -> list[Layer]:
-        """Give a network's arrays as the layers of the NumPy forward pass."""
+        """Give a network's arrays as the layers of the forward pass."""
         return [Layer(arrays[i], arrays[i + 1]) for i in range(0, len(arrays), 2)]
