@@ -67,3 +67,26 @@ def test_reference_data_give_the_domain_of_open_sides():
     assert wide.bandwidth != akde.fit(x).bandwidth
     assert wide.bandwidth == akde.bandwidth(x, reference=past)
     assert wide.bandwidth == pytest.approx(akde.bandwidth(x, bounds=wide.domain), rel=1e-12)
+
+
+@pytest.mark.parametrize("bounds", [None, (-9, 9)])
+@pytest.mark.parametrize("method", ALL)
+def test_neither_threads_nor_the_size_of_a_batch_change_a_bit(method, bounds):
+    x = np.random.default_rng(4).normal(size=(3_000, 11))
+    x[::7, 8:] = np.nan
+    whole = akde.bandwidth(x, axis=-1, method=method, bounds=bounds, threads=1)
+    for threads in (2, 3):
+        assert np.array_equal(akde.bandwidth(x, axis=-1, method=method, bounds=bounds, threads=threads), whole)
+    for rows in (1, 3, 601):
+        some = [akde.bandwidth(x[i : i + rows], axis=-1, method=method, bounds=bounds) for i in range(0, 1_000, rows)]
+        assert np.array_equal(np.concatenate(some), whole[: sum(map(len, some))])
+
+
+def test_only_samples_beyond_the_bounds_are_refused():
+    x = np.random.default_rng(5).uniform(size=(6, 9))
+    expected = akde.bandwidth(x, axis=-1, bounds=(0, 1))
+    x[1, 3], x[4, 8], x[5] = -0.1, 1.1, np.nan
+    with pytest.warns(BadRowsWarning, match="1 × empty or all missing; 2 × outside"):
+        found = akde.bandwidth(x, axis=-1, bounds=(0, 1))
+    assert np.isnan(found[[1, 4, 5]]).all()
+    assert np.array_equal(found[[0, 2, 3]], expected[[0, 2, 3]])

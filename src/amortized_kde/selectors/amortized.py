@@ -14,6 +14,7 @@ from amortized_kde.domain import Bounds
 from amortized_kde.features import TRAINED_SIZES, moments, moments_in_domain, network_inputs
 from amortized_kde.models import Model
 from amortized_kde.network import forward
+from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 from amortized_kde.selectors.outcome import CONSTANT, OK, TOO_FEW, Selection
 
@@ -30,9 +31,14 @@ def select_amortized(model: Model, samples: Samples, frame: Bounds, *, threads: 
     if model.output == "bandwidth" and np.all(np.isfinite(frame)):
         # A domain that does not hang on the sample gives even one value a scale.
         codes = np.where(n < 1, TOO_FEW, OK)
-    fine = codes == OK
     h = np.full(len(samples), np.nan)
-    h[fine] = _bandwidths(model, raw[fine], frame)
+
+    def work(start: int, stop: int) -> None:
+        fine = start + np.flatnonzero(codes[start:stop] == OK)
+        h[fine] = _bandwidths(model, raw[fine], frame)
+
+    operations = float(len(samples)) * sum(layer.weight.size for layer in model.layers)
+    run_in_pieces(work, len(samples), operations=operations, threads=threads)
     return Selection(h, codes.astype(np.int64))
 
 
@@ -46,7 +52,8 @@ def _bandwidths(model: Model, raw: Array, frame: Bounds) -> Array:
         unit = 0.5 * (upper - lower)
         inputs = network_inputs(moments_in_domain(raw, lower, upper), limits=model.limits)
     shrink = np.maximum(n / TRAINED_SIZES[1], 1.0) ** -0.2
-    return np.asarray(unit * forward(model.layers, inputs) * shrink)
+    # The threads are busy with pieces of their own.
+    return np.asarray(unit * forward(model.layers, inputs, threads=1) * shrink)
 
 
 def _domains(n: Array, low: Array, high: Array, frame: Bounds) -> tuple[Array, Array]:
