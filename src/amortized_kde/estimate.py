@@ -181,11 +181,16 @@ def _one_bandwidth(sample: Sample, bounds: Bounds, frame: Bounds, selector: Sele
 
 def _outside(samples: Samples, bounds: Bounds) -> NDArray[np.bool_]:
     """Which samples reach beyond the bounds."""
-    outside, used = np.zeros(len(samples), bool), samples.sizes > 0
-    if not bounds.is_open:
-        beyond = (samples.values < bounds.lower) | (samples.values > bounds.upper)
-        # reduceat takes a start without values for one with the next value, so empty samples are left out.
-        outside[used] = np.logical_or.reduceat(beyond, samples.offsets[:-1][used])
+    outside, values = np.zeros(len(samples), bool), samples.values
+    # Most often the whole batch lies inside, and two quick passes tell.
+    if bounds.is_open or (
+        values.min(initial=math.inf) >= bounds.lower and values.max(initial=-math.inf) <= bounds.upper
+    ):
+        return outside
+    used = samples.sizes > 0
+    # reduceat takes a start without values for one with the next value, so empty samples are left out.
+    beyond = (values < bounds.lower) | (values > bounds.upper)
+    outside[used] = np.logical_or.reduceat(beyond, samples.offsets[:-1][used])
     return outside
 
 
