@@ -59,14 +59,23 @@ def _how_it_was_made(run: dict[str, Any]) -> str:
         return section("How it was made", "Not known: there is no `run.json`.")
     facts = [(key, str(run[key])) for key in ("scale", "seed", "version", "python", "cores", "machine") if key in run]
     parts = [
-        [name, _minutes(part.get("seconds")), str(part.get("tasks_per_size", "")), str(part.get("finished", ""))]
+        [
+            name,
+            _minutes(part.get("seconds")),
+            _minutes(part.get("processor_seconds")),
+            str(part.get("tasks_per_size", "")),
+            str(part.get("finished", "")),
+        ]
         for name, part in run.get("parts", {}).items()
     ]
     return section(
         "How it was made",
         f"```\n{run['command']}\n```" if "command" in run else "",
         table(["", ""], facts, text=2),
-        table(["part", "wall time", "tasks a size", "finished"], parts) if parts else "",
+        table(["part", "wall time", "processor time, all cores", "tasks a size", "finished"], parts) if parts else "",
+        "Where the wall time is much more than the processor time over the cores, the machine had other work too."
+        if parts
+        else "",
     )
 
 
