@@ -23,3 +23,9 @@ def test_the_record_grows_by_parts_and_keeps_its_scale(tmp_path):
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(UnreadableFileError, match="not a record"):
         read_record(tmp_path)
+
+
+def test_a_run_that_finds_work_done_does_not_lower_the_time_it_took(tmp_path):
+    for seconds in (900.0, 1.5):
+        record_part(tmp_path, "ablations", scale="paper", command="c", facts={"seconds": seconds})
+    assert read_record(tmp_path)["parts"]["ablations"]["seconds"] == 900.0

@@ -50,8 +50,13 @@ def check_scale(folder: Path, scale: str) -> None:
 
 
 def record_part(folder: Path, part: str, *, scale: str, command: str, facts: dict[str, Any]) -> None:
-    """Add a part that is done to the record, with what is to be said about it."""
+    """Add a part that is done to the record, with what is to be said about it.
+
+    Of its seconds the largest stays: a run that finds work done by an earlier one is no measure of what it takes.
+    """
     record = read_record(folder)
+    before = record.get("parts", {}).get(part, {})
+    facts = facts | {"seconds": max(facts.get("seconds", 0.0), before.get("seconds", 0.0))}
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     parts = record.get("parts", {}) | {part: facts | {"command": command, "finished": finished}}
     record = {
