@@ -27,7 +27,7 @@ def test_everything_is_there(make_results):
             assert claim.words in text
             assert claim.criterion in text
     assert "amortized-kde reproduce all" in text
-    assert "| gmm | 1.5 min | 1000 | 2000-01-01T00:00:00 |" in text
+    assert "| gmm | 1.5 min | 2.5 min | 1000 | 2000-01-01T00:00:00 |" in text
     assert "10 of 100 tasks a size" in text
     assert "| Gaussian sampling | Silverman | 5 | 2 | 1236.5 | 2.0e-15 |" in text
     assert "+1.0e-03 (2.5e-01)" in text
