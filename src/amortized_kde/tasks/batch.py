@@ -17,10 +17,11 @@ from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 from amortized_kde.tasks.protocol import DRAWS, SAMPLE, SIZE, Truths, World
 
-__all__ = ["SIZES", "TaskBatch", "draw_tasks"]
+__all__ = ["SIZES", "TaskBatch", "draw_tasks", "given_sizes"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+Words = NDArray[np.uint64]
 
 # n ~ Unif{5, ..., 256} and 1024 evaluation draws (paper, sections 3.1 to 3.3 and Appendix C).
 SIZES = range(5, 257)
@@ -120,16 +121,17 @@ def draw_tasks(
         raise InvalidParameterError(
             f"count must be at least 1, and first, draws and seed at least 0, not {count}, {first}, {draws}, {seed}."
         )
-    offsets = np.concatenate([[0], np.cumsum(_sizes(sizes, count, seed, first))])
+    offsets = np.concatenate([[0], np.cumsum(given_sizes(sizes, count, words=stream_words(seed, SIZE), first=first))])
     truths = world.truths(count, seed=seed, first=first, threads=threads)
     batch = TaskBatch(np.empty(offsets[-1]), offsets, np.empty((count, draws)), truths, world.bounds)
     _fill(batch, seed, first, threads)
     return batch
 
 
-def _sizes(sizes: int | range | Sequence[int] | Index, count: int, seed: int, first: int) -> Index:
+def given_sizes(sizes: int | range | Sequence[int] | Index, count: int, *, words: Words, first: int) -> Index:
+    """Give the n of each task from what `draw_tasks` takes for sizes."""
     if isinstance(sizes, range) and len(sizes) > 0:
-        u = indexed_uniforms(stream_words(seed, SIZE), first, count)
+        u = indexed_uniforms(words, first, count)
         chosen = sizes.start + sizes.step * np.floor(u * len(sizes)).astype(np.int64)
     else:
         chosen = np.asarray(sizes)

@@ -18,7 +18,7 @@ from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.numerics.variates import log_gamma_variate, normal_variate
 from amortized_kde.tasks.densities import Densities, stack
 
-__all__ = ["PAPER", "Construction", "draw_mixtures"]
+__all__ = ["PAPER", "Constants", "Construction", "draw_mixtures", "fill_mixture"]
 
 Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
@@ -30,7 +30,7 @@ _COST = 100.0
 _WIDEST = 10.0
 
 
-class _Constants(NamedTuple):
+class Constants(NamedTuple):
     """A construction as the compiled loop reads it."""
 
     log_alpha: tuple[float, float]
@@ -85,9 +85,10 @@ class Construction:
                 raise InvalidParameterError(f"{self}: {sentence}.")
 
     @property
-    def _constants(self) -> _Constants:
+    def constants(self) -> Constants:
+        """The construction as the compiled loop reads it."""
         logs = [(math.log(low), math.log(high)) for low, high in (self.concentration, self.reference, self.scales)]
-        return _Constants(logs[0], logs[1], self.dispersion, logs[2], self.location_sd)
+        return Constants(logs[0], logs[1], self.dispersion, logs[2], self.location_sd)
 
 
 PAPER = Construction()
@@ -129,23 +130,29 @@ def _location(state: Words, spread: float) -> float:
     return _restricted_normal(state, 0.0, spread, -1.0, 1.0)
 
 
+@compiled
+def fill_mixture(shape: Array, constants: Constants, state: Words) -> None:
+    """Write the weights, locations and scales of one random mixture to a row of 3K numbers."""
+    count = shape.size // 3
+    if constants.log_alpha[1] == math.inf:
+        shape[:count] = 1.0 / count
+    else:
+        alpha = math.exp(_uniform(state, constants.log_alpha[0], constants.log_alpha[1]))
+        _fill_weights(shape[:count], alpha / count, state)
+    centre = _uniform(state, constants.log_reference[0], constants.log_reference[1])
+    dispersion = _uniform(state, constants.dispersion[0], constants.dispersion[1])
+    low, high = constants.log_scale
+    for k in range(count):
+        shape[count + k] = _location(state, constants.location_sd)
+        shape[2 * count + k] = math.exp(_restricted_normal(state, centre, dispersion, low, high))
+
+
 @entry
-def _fill_mixtures(shapes: Array, constants: _Constants, words: Words, first: int, start: int, stop: int) -> None:
+def _fill_mixtures(shapes: Array, constants: Constants, words: Words, first: int, start: int, stop: int) -> None:
     state = np.empty(4, np.uint64)
-    count = shapes.shape[1] // 3
     for t in range(start, stop):
         start_stream(state, words, first + t)
-        if constants.log_alpha[1] == math.inf:
-            shapes[t, :count] = 1.0 / count
-        else:
-            alpha = math.exp(_uniform(state, constants.log_alpha[0], constants.log_alpha[1]))
-            _fill_weights(shapes[t, :count], alpha / count, state)
-        centre = _uniform(state, constants.log_reference[0], constants.log_reference[1])
-        dispersion = _uniform(state, constants.dispersion[0], constants.dispersion[1])
-        low, high = constants.log_scale
-        for k in range(count):
-            shapes[t, count + k] = _location(state, constants.location_sd)
-            shapes[t, 2 * count + k] = math.exp(_restricted_normal(state, centre, dispersion, low, high))
+        fill_mixture(shapes[t], constants, state)
 
 
 def draw_mixtures(
@@ -192,7 +199,7 @@ def draw_mixtures(
     """
     if components < 1:
         raise InvalidParameterError(f"A mixture needs at least one component, not {components}.")
-    shapes, constants = np.empty((count, 3 * components)), construction._constants
+    shapes, constants = np.empty((count, 3 * components)), construction.constants
     run_in_pieces(
         lambda start, stop: _fill_mixtures(shapes, constants, words, first, start, stop),
         count,

@@ -16,7 +16,7 @@ from amortized_kde.numerics.streams import next_uniform, start_stream
 from amortized_kde.numerics.variates import gamma_variate, normal_variate
 from amortized_kde.tasks.standard import CODES, STANDARDS
 
-__all__ = ["Rows", "fill_draws"]
+__all__ = ["CELLS", "Rows", "component_of", "fill_draws", "fill_guide", "other_variate"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -27,7 +27,7 @@ _HIGHEST = np.array([standard.support[1] for standard in STANDARDS])
 _MIXTURE, _LAPLACE, _STUDENT = CODES["mixture"], CODES["laplace"], CODES["student"]
 _GAMMA, _BETA, _LOGISTIC = CODES["gamma"], CODES["beta"], CODES["logistic"]
 # A power of two, so that the cells' edges are exact. The 31 steps between 32 components then leave most cells whole.
-_CELLS = 256
+CELLS = 256
 
 
 class Rows(NamedTuple):
@@ -42,8 +42,8 @@ class Rows(NamedTuple):
 
 
 @inlined
-def _component(u: float, weights: Array) -> int:
-    """The component that u falls to: for a larger u never a lower one, unless rounding leaves u over at the end."""
+def component_of(u: float, weights: Array) -> int:
+    """Give the component that u falls to: never a lower one for a larger u, unless rounding leaves u over at the end."""
     for k in range(weights.size):
         if u < weights[k]:
             return k
@@ -52,16 +52,16 @@ def _component(u: float, weights: Array) -> int:
 
 
 @compiled
-def _fill_guide(guide: Index, weights: Array) -> None:
+def fill_guide(guide: Index, weights: Array) -> None:
     """Write the component of each of as many equal cells of (0, 1), or -1 where a cell holds more than one.
 
     Most draws then find their component without a search, whose branches no processor can foretell.
     """
-    before = _component(0.0, weights)
+    before = component_of(0.0, weights)
     for cell in range(guide.size):
         after = -1
         if cell + 1 < guide.size:
-            after = _component((cell + 1) / guide.size, weights)
+            after = component_of((cell + 1) / guide.size, weights)
         guide[cell] = before if before == after else -1
         before = after
 
@@ -73,7 +73,7 @@ def _mixture_variate(state: Words, shape: Array, guide: Index) -> float:
     # The largest u rounds to 1.
     chosen = guide[min(int(u * guide.size), guide.size - 1)]
     if chosen < 0:
-        chosen = _component(u, shape[:count])
+        chosen = component_of(u, shape[:count])
     location: float = shape[count + chosen]
     scale: float = shape[2 * count + chosen]
     return location + scale * normal_variate(state)
@@ -103,7 +103,8 @@ def _logistic_variate(state: Words) -> float:
 
 
 @compiled
-def _other_variate(code: int, state: Words, shape: Array) -> float:
+def other_variate(code: int, state: Words, shape: Array) -> float:
+    """Draw from a standard density that is not a mixture."""
     # A chain, not a table: compiled code that is kept on disk cannot hold a table of functions.
     if code == _LAPLACE:
         return _laplace_variate(state)
@@ -142,17 +143,17 @@ def _fill_task(rows: Rows, t: int, state: Words, guide: Index, out: Array) -> No
     filled = 0
     # Mixtures have a loop of their own: beside the others' code theirs ran half as fast.
     if code == _MIXTURE:
-        _fill_guide(guide, shape[: shape.size // 3])
+        fill_guide(guide, shape[: shape.size // 3])
         while filled < out.size:
             filled = _keep(rows, t, _mixture_variate(state, shape, guide), out, filled)
     while filled < out.size:
-        filled = _keep(rows, t, _other_variate(code, state, shape), out, filled)
+        filled = _keep(rows, t, other_variate(code, state, shape), out, filled)
 
 
 @entry
 def fill_draws(rows: Rows, words: Words, first: int, offsets: Index, out: Array, start: int, stop: int) -> None:
     """Write the draws of tasks start .. stop - 1, each from stream first + t, to out[offsets[t]:offsets[t + 1]]."""
-    state, guide = np.empty(4, np.uint64), np.empty(_CELLS, np.int64)
+    state, guide = np.empty(4, np.uint64), np.empty(CELLS, np.int64)
     for t in range(start, stop):
         start_stream(state, words, first + t)
         _fill_task(rows, t, state, guide, out[offsets[t] : offsets[t + 1]])

@@ -1,0 +1,105 @@
+"""Rounded samples, and samples with repeated values, as real data have them.
+
+Ascending samples, rounding units and marks enter; the same samples, now with ties, leave. Densities are not known here.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.streams import next_uniform, start_stream
+
+__all__ = ["Ties", "choose_ties", "tie_samples"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+# One sample in ten is rounded, one in fifty is resampled from itself.
+_ROUNDED_SHARE, _RESAMPLED_SHARE = 0.10, 0.02
+# The unit, in spreads, is log-uniform from a hundredth to one.
+_LOG_FINEST = math.log(0.01)
+
+
+class Ties(NamedTuple):
+    """Rounding units (0: not rounded) and a number that is rounded to itself; and which samples are resampled."""
+
+    units: Array
+    anchors: Array
+    resampled: NDArray[np.bool_]
+
+
+def choose_ties(chance: dict[str, Array], spread: Array, low: Array, high: Array) -> Ties:
+    """Choose units so that natural bounds are multiples of them, as those of real data are: 0 and 100 percent.
+
+    Rounding to the nearest multiple then never leaves the bounds.
+    """
+    tie = chance["tie"]
+    units = np.where(tie < _ROUNDED_SHARE, spread * np.exp(chance["unit"] * _LOG_FINEST), 0.0)
+    both = (units > 0.0) & np.isfinite(low) & np.isfinite(high)
+    width = np.where(both, high, 1.0) - np.where(both, low, 0.0)
+    steps = np.maximum(np.rint(width / np.where(both, units, 1.0)), 1.0)
+    units = np.where(both, width / steps, units)
+    anchors = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, chance["phase"] * units))
+    return Ties(units, anchors, (tie >= _ROUNDED_SHARE) & (tie < _ROUNDED_SHARE + _RESAMPLED_SHARE))
+
+
+@compiled
+def _rounded(x: float, unit: float, anchor: float) -> float:
+    return anchor + unit * np.rint((x - anchor) / unit)
+
+
+@compiled
+def _round_row(row: Array, unit: float, anchor: float, lower: float, upper: float) -> None:
+    # Clipped, for the upper bound is a multiple of the unit up to its last digit only.
+    for i in range(row.size):
+        row[i] = min(max(_rounded(row[i], unit, anchor), lower), upper)
+
+
+@compiled
+def _resample_row(row: Array, state: Words) -> None:
+    """Draw as many values with replacement; counting keeps them ascending."""
+    before, counts = row.copy(), np.zeros(row.size, np.int64)
+    for _ in range(row.size):
+        counts[min(int(next_uniform(state) * row.size), row.size - 1)] += 1
+    if counts.max() == row.size > 1:
+        # The caller's samples stay what they are rather than become constant.
+        return
+    at = 0
+    for i in range(row.size):
+        row[at : at + counts[i]] = before[i]
+        at += counts[i]
+
+
+@entry
+def tie_samples(
+    values: Array,
+    offsets: Index,
+    ties: Ties,
+    lower: Array,
+    upper: Array,
+    words: Words,
+    first: int,
+    start: int,
+    stop: int,
+) -> None:
+    """Round or resample the ascending samples start .. stop - 1 in place, within their bounds.
+
+    Where this would make a sample constant that has no bounds, it stays as it is and its unit becomes 0: neither scale
+    nor bounds would be left to estimate a density from.
+    """
+    state = np.empty(4, np.uint64)
+    for t in range(start, stop):
+        row, unit, anchor = values[offsets[t] : offsets[t + 1]], ties.units[t], ties.anchors[t]
+        if unit > 0.0:
+            constant = _rounded(row[0], unit, anchor) == _rounded(row[-1], unit, anchor)
+            if constant and lower[t] == -math.inf and upper[t] == math.inf:
+                ties.units[t] = 0.0
+            else:
+                _round_row(row, unit, anchor, lower[t], upper[t])
+        elif ties.resampled[t]:
+            start_stream(state, words, first + t)
+            _resample_row(row, state)
