@@ -145,7 +145,7 @@ class Compounds:
         return self.low.size
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Give natural log-densities (tasks, m) at x, (m,) for all or (tasks, m); minus infinity outside."""
+        """Give natural log-densities (tasks, m) at x, (m,) for all or (tasks, m); -inf outside, NaN where x is."""
         at = self._arguments(x)
         out = np.empty(at.shape)
         normal = self.parts.codes.max(axis=1) == NORMAL
@@ -155,7 +155,7 @@ class Compounds:
             out[~normal] = _form_sums(self.parts, ~normal, at[~normal])
         out -= np.log(self.masses)[:, None]
         outside = (at < self.low[:, None]) | (at > self.high[:, None])
-        return np.where(outside, -math.inf, out)
+        return np.where(outside, -math.inf, np.where(np.isnan(at), math.nan, out))
 
     def cdf(self, x: ArrayLike) -> Array:
         """Give the probability below x, arguments as in `logpdf`."""

@@ -16,8 +16,21 @@ from amortized_kde.numerics.variates import normal_variate
 from amortized_kde.tasks.sampling import other_variate
 from amortized_kde.tasks.standard import CODES, STANDARDS, Standard
 
-__all__ = ["BETA", "FOLDED", "FORMS", "GAMMA", "LAPLACE", "LOGNORMAL", "NORMAL", "PARETO", "STUDENT", "WEIBULL"]
-__all__ += ["HIGHEST", "LOWEST", "form_variate"]
+__all__ = [
+    "BETA",
+    "FOLDED",
+    "FORMS",
+    "GAMMA",
+    "HIGHEST",
+    "LAPLACE",
+    "LOGNORMAL",
+    "LOWEST",
+    "NORMAL",
+    "PARETO",
+    "STUDENT",
+    "WEIBULL",
+    "form_variate",
+]
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
 @inlined
 def component_of(u: float, weights: Array) -> int:
-    """Give the component that u falls to: never a lower one for a larger u, unless rounding leaves u over at the end."""
+    """Give the component that u falls to, no lower one for a larger u unless rounding leaves u over at the end."""
     for k in range(weights.size):
         if u < weights[k]:
             return k

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.tasks.broad_kinds import Settings
-from amortized_kde.tasks.shares import KINDS
+from amortized_kde.tasks.broad.settings import Settings
+from amortized_kde.tasks.broad.shares import BOTH, KINDS, ONE, WIDE
 
 __all__ = ["CHANCES", "FARTHEST", "PILOT", "Plan", "Scale", "measure", "plan_bounds", "set_bounds"]
 
@@ -19,7 +19,10 @@ Flags = NDArray[np.bool_]
 Index = NDArray[np.int64]
 
 # Uniform numbers that a task's bounds and ties need, by name.
-CHANCES = "side keep cut slack_low slack_high near_low near_high far_low far_high classical tie unit phase".split()
+CHANCES = (
+    *("side", "keep", "cut", "slack_low", "slack_high", "near_low", "near_high", "far_low", "far_high"),
+    *("classical", "tie", "unit", "phase"),
+)
 
 # Densities are cut here, though a Cauchy density goes on: at unit scale, this is twelve decades away.
 FARTHEST = 1e12
@@ -33,7 +36,6 @@ _FAR = (10.0, 1e6)
 _SLACK_SHARE, _SLACK = 0.15, (0.1, 30.0)
 # Half of Pareto's densities start at their own scale from the bound that is told, as Pareto had them.
 _CLASSICAL_SHARE = 0.5
-_BOTH, _ONE, _, _WIDE = range(4)
 # Kinds whose natural bounds are those of a truncation, and Pareto's.
 _TRUNCATED, _PARETO = (KINDS.index("mixture"), KINDS.index("family")), KINDS.index("pareto")
 
@@ -65,16 +67,16 @@ def plan_bounds(kinds: Index, told: Index, settings: Settings, chance: dict[str,
     low, high = settings.low, settings.high
     has_low, has_high = np.isfinite(low), np.isfinite(high)
     two, neither, first = has_low & has_high, ~has_low & ~has_high, chance["side"] < 0.5
-    keeps = (told == _ONE) | ((told == _WIDE) & (chance["keep"] < 0.5))
-    tell_low = has_low & ((told == _BOTH) | (keeps & (~two | first)))
-    tell_high = has_high & ((told == _BOTH) | (keeps & (~two | ~first)))
-    lone = (told == _ONE) & neither
+    keeps = (told == ONE) | ((told == WIDE) & (chance["keep"] < 0.5))
+    tell_low = has_low & ((told == BOTH) | (keeps & (~two | first)))
+    tell_high = has_high & ((told == BOTH) | (keeps & (~two | ~first)))
+    lone = (told == ONE) & neither
     hard = ~np.isin(kinds, _TRUNCATED) | (chance["cut"] < 0.5)
     return Plan(
         tell_low,
         tell_high,
-        ((told == _WIDE) & ~tell_low) | (lone & first),
-        ((told == _WIDE) & ~tell_high) | (lone & ~first),
+        ((told == WIDE) & ~tell_low) | (lone & first),
+        ((told == WIDE) & ~tell_high) | (lone & ~first),
         np.where(hard | tell_low, np.maximum(low, -FARTHEST), -FARTHEST),
         np.where(hard | tell_high, np.minimum(high, FARTHEST), FARTHEST),
     )

@@ -17,13 +17,14 @@ from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 from amortized_kde.tasks.batch import given_sizes
-from amortized_kde.tasks.broad_bounds import CHANCES, PILOT, measure, plan_bounds, set_bounds
-from amortized_kde.tasks.broad_kinds import PoolRows, Settings, fill_settings
+from amortized_kde.tasks.broad.bounded import PoolRows
+from amortized_kde.tasks.broad.bounds import CHANCES, PILOT, measure, plan_bounds, set_bounds
+from amortized_kde.tasks.broad.settings import Settings, fill_settings
+from amortized_kde.tasks.broad.shares import KINDS, TOLD, choose_kinds, choose_sizes, choose_told
+from amortized_kde.tasks.broad.ties import Ties, choose_ties, tie_samples
 from amortized_kde.tasks.compounds import Compounds, empty_parts, truncate
 from amortized_kde.tasks.mixtures import PAPER
 from amortized_kde.tasks.pool import make_pool
-from amortized_kde.tasks.shares import KINDS, TOLD, choose_kinds, choose_sizes, choose_told
-from amortized_kde.tasks.ties import Ties, choose_ties, tie_samples
 
 __all__ = ["KINDS", "TOLD", "BroadBatch", "broad_batch"]
 

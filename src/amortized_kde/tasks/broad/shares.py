@@ -11,14 +11,26 @@ from numpy.typing import NDArray
 
 from amortized_kde.errors import InvalidParameterError
 
-__all__ = ["KINDS", "TOLD", "TOLD_SHARES", "WEIGHTS", "choose_kinds", "choose_sizes", "choose_told"]
+__all__ = [
+    "BOTH",
+    "KINDS",
+    "NONE",
+    "ONE",
+    "TOLD",
+    "TOLD_SHARES",
+    "WEIGHTS",
+    "WIDE",
+    "choose_kinds",
+    "choose_sizes",
+    "choose_told",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 # Both natural bounds are known; one; none; both are given, but far wider than the data.
 TOLD = ("both", "one", "none", "wide")
-_NONE = 2
+BOTH, ONE, NONE, WIDE = range(len(TOLD))
 
 # Two natural bounds; one; none; either one or two, as told; none, or one where one is told.
 _TWO, _HALF, _LINE = (0.45, 0.15, 0.25, 0.15), (0.0, 0.6, 0.3, 0.1), (0.0, 0.05, 0.8, 0.15)
@@ -63,10 +75,10 @@ def choose_told(
     """Choose how bounds are told; one value alone, which says nothing of its scale, always comes with a bound."""
     shares = np.where(_allowed(kinds, told), TOLD_SHARES, 0.0)[chosen]
     single = sizes == 1
-    shares[single, _NONE] = 0.0
+    shares[single, NONE] = 0.0
     nothing_left = shares.sum(axis=1) == 0.0
     shares[nothing_left] = TOLD_SHARES[chosen[nothing_left]]
-    shares[nothing_left, _NONE] = 0.0
+    shares[nothing_left, NONE] = 0.0
     return _pick(u, shares)
 
 

@@ -60,18 +60,18 @@ def _round_row(row: Array, unit: float, anchor: float, lower: float, upper: floa
 
 
 @compiled
-def _resample_row(row: Array, state: Words) -> None:
-    """Draw as many values with replacement; counting keeps them ascending."""
+def _resample_row(row: Array, state: Words) -> bool:
+    """Draw as many values with replacement, unless they would all be one; counting keeps them ascending."""
     before, counts = row.copy(), np.zeros(row.size, np.int64)
     for _ in range(row.size):
         counts[min(int(next_uniform(state) * row.size), row.size - 1)] += 1
-    if counts.max() == row.size > 1:
-        # The caller's samples stay what they are rather than become constant.
-        return
+    if counts.max() == row.size:
+        return False
     at = 0
     for i in range(row.size):
         row[at : at + counts[i]] = before[i]
         at += counts[i]
+    return True
 
 
 @entry
@@ -88,8 +88,8 @@ def tie_samples(
 ) -> None:
     """Round or resample the ascending samples start .. stop - 1 in place, within their bounds.
 
-    Where this would make a sample constant that has no bounds, it stays as it is and its unit becomes 0: neither scale
-    nor bounds would be left to estimate a density from.
+    Where rounding would make a sample constant that has no bounds, it stays as it is and its unit becomes 0: neither
+    scale nor bounds would be left to estimate a density from. Resampling never makes a sample constant.
     """
     state = np.empty(4, np.uint64)
     for t in range(start, stop):
@@ -102,4 +102,4 @@ def tie_samples(
                 _round_row(row, unit, anchor, lower[t], upper[t])
         elif ties.resampled[t]:
             start_stream(state, words, first + t)
-            _resample_row(row, state)
+            ties.resampled[t] = _resample_row(row, state)
