@@ -15,7 +15,7 @@ PACKAGE = Path(amortized_kde.__file__).parent
 # Imports go only downward in this table.
 RANKS = {
     1: ["errors", "numerics", "figures"],
-    2: ["sample", "domain", "shape", "kernels"],
+    2: ["sample", "domain", "shape", "background", "kernels"],
     3: ["density", "ensembles", "features"],
     4: ["score", "network", "models"],
     5: ["selectors", "tasks"],
@@ -27,6 +27,7 @@ RANK = {room: rank for rank, rooms in RANKS.items() for room in rooms}
 # Neighbours of one rank that may lean on each other, and only in this direction.
 NEIGHBOURS = {
     ("domain", "sample"),
+    ("kernels", "background"),
     ("numerics", "errors"),
     ("figures", "errors"),
     ("models", "network"),

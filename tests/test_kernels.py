@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.kernels import KernelSum, central_mass
+from amortized_kde.kernels import KernelSum, central_mass, gather
 
 LIMITS = [(-math.inf, math.inf), (0.0, math.inf), (-math.inf, 10.0), (0.0, 10.0)]
 
@@ -18,7 +18,7 @@ def three_rungs(lower, upper):
     coefficients = rng.gamma(0.5, size=(3, 30))
     h = bandwidths[:, None]
     total = np.sum(coefficients * central_mass((lower - points) / h, (upper - points) / h))
-    return KernelSum(points, bandwidths, coefficients / total, lower, upper)
+    return KernelSum(gather(points, bandwidths, coefficients / total), lower, upper)
 
 
 def evaluated(loop, at):
@@ -43,8 +43,8 @@ def test_mass_and_mean_against_quadrature(lower, upper):
     kernels = three_rungs(lower, upper)
     low, high = max(lower, -50.0), min(upper, 60.0)
     density = lambda y: np.exp(evaluated(kernels.log_density, y))  # noqa: E731
-    assert quadrature(density, low, high, kernels.points) == pytest.approx(1.0, abs=1e-12)
-    mean = quadrature(lambda y: y * density(y), low, high, kernels.points)
+    assert quadrature(density, low, high, kernels.rungs.places) == pytest.approx(1.0, abs=1e-12)
+    mean = quadrature(lambda y: y * density(y), low, high, kernels.rungs.places)
     assert kernels.mean() == pytest.approx(mean, rel=1e-12)
 
 
@@ -71,5 +71,5 @@ def test_pickle_and_read_only():
     twin = pickle.loads(pickle.dumps(kernels))
     at = np.linspace(-1.0, 11.0, 40)
     assert np.array_equal(evaluated(twin.log_density, at), evaluated(kernels.log_density, at))
-    for array in (twin.points, twin.bandwidths, twin.coefficients):
+    for array in twin.rungs:
         assert not array.flags.writeable

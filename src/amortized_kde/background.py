@@ -1,7 +1,7 @@
 """The broad background of a density, which is there for what no kernel foresees, and only computes.
 
-Between two finite bounds it is uniform. Otherwise it is Student's t with three degrees of freedom at a location and with
-a scale in data units, cut at the finite bound if there is one, and renormalised. Arrays of any shape enter and leave;
+Between two finite bounds it is uniform. Otherwise it is Student's t with three degrees of freedom, a location and a
+scale in data units, cut at the finite bound if there is one, and renormalised. Arrays of any shape enter and leave;
 bounds, locations and scales may be arrays too, which broadcast against the arguments.
 
 In y = (x - location) / (scale sqrt 3) the density is 2 / (pi (1 + y^2)^2), and the mass above y >= 0 is
@@ -228,6 +228,10 @@ class Background:
     @property
     def _parts(self) -> dict[str, float]:
         return {"lower": self.lower, "upper": self.upper, "location": self.location, "scale": self.scale}
+
+    def mirrored(self) -> "Background":
+        """Give the background with the axis turned around."""
+        return Background(-self.upper, -self.lower, -self.location, self.scale)
 
     def log_density(self, x: ArrayLike) -> Array:
         """Natural log-density."""

@@ -1,23 +1,26 @@
-"""Frozen densities: the Gaussian kernel estimate and its truncated-and-renormalised form.
+"""Frozen densities: the Gaussian kernel estimate with one bandwidth, or with a ladder of them and a share of each for
+every point.
 
-A sample, a bandwidth and bounds enter; log-density, density, distribution function, quantiles and draws leave. How the
-bandwidth was chosen is not known here.
+A sample, bandwidths and bounds enter; log-density, density, distribution function, quantiles and draws leave. How the
+bandwidths were chosen is not known here.
 """
 
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from amortized_kde import figures, shape
+from amortized_kde.background import Background
 from amortized_kde.domain import Bounds, Domain, check_inside, read_bounds, working_domain
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
-from amortized_kde.kernels import KernelSum, central_mass
+from amortized_kde.kernels import KernelSum, ladder_sum, truncated_sum
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Nan, Sample, read_numbers, read_sample
 
@@ -26,9 +29,27 @@ __all__ = ["KernelDensity"]
 Array = NDArray[np.float64]
 Loop = Callable[[Array, Array, int, int], None]
 
-FORMAT = 1
-_STATE = ("_kernels", "_weights", "_bounds", "_domain", "_method")
-_SAVED = {"points", "weights", "bandwidth", "bounds", "domain", "method"}
+# Format 1 knew one bandwidth; 2 adds ladders. A density with one bandwidth is still written in format 1.
+_SAVED = {
+    1: {"points", "weights", "bandwidth", "bounds", "domain", "method"},
+    2: {"points", "weights", "bandwidths", "shares", "epsilon", "background", "bounds", "domain", "method"},
+}
+# Shares that come from a softmax in float32 sum to 1 only so closely; they are divided by their sum.
+_UNITY = 1e-5
+
+
+class _Parts(NamedTuple):
+    """All that a density is made of; `shares` is None for the paper's form, which has one bandwidth."""
+
+    points: Array
+    weights: Array
+    bandwidths: Array
+    shares: Array | None
+    epsilon: float
+    background: Background | None
+    bounds: Bounds
+    domain: Domain | None
+    method: str
 
 
 class KernelDensity:
@@ -71,11 +92,7 @@ class KernelDensity:
     array([0., 1.])
     """
 
-    _kernels: KernelSum
-    _weights: Array
-    _bounds: Bounds
-    _domain: Domain | None
-    _method: str
+    _parts: _Parts
 
     def __init__(
         self,
@@ -86,7 +103,8 @@ class KernelDensity:
         weights: ArrayLike | None = None,
         nan: Nan = "raise",
     ) -> None:
-        self._build(read_sample(x, weights=weights, nan=nan), bandwidth, read_bounds(bounds), None, "given")
+        sample = read_sample(x, weights=weights, nan=nan)
+        self.__setstate__(_one_rung(sample, bandwidth, read_bounds(bounds), None, "given"))
 
     @classmethod
     def from_sample(
@@ -99,73 +117,183 @@ class KernelDensity:
         method: str = "given",
     ) -> "KernelDensity":
         """Make a density from parts that were read already; `method` names the bandwidth's origin."""
-        density = cls.__new__(cls)
-        density._build(sample, bandwidth, bounds, domain, method)
-        return density
+        return cls._from_parts(_one_rung(sample, bandwidth, bounds, domain, method))
 
-    def _build(self, sample: Sample, bandwidth: float, bounds: Bounds, domain: Domain | None, method: str) -> None:
+    @classmethod
+    def from_ladder(
+        cls,
+        sample: Sample,
+        bandwidths: ArrayLike,
+        shares: ArrayLike,
+        *,
+        bounds: Bounds,
+        epsilon: float = 0.0,
+        background: Background | None = None,
+        domain: Domain | None = None,
+        method: str = "given",
+    ) -> "KernelDensity":
+        r"""Make a density with a ladder of bandwidths, of which every point takes its own shares, and a background.
+
+        .. math:: q(x) = (1 - \varepsilon) \sum_{i,k} v_i \frac{w_{ki}}{Z_{ki}} \frac{1}{h_k}
+            \phi\Big(\frac{x - x_i}{h_k}\Big) + \varepsilon\, b(x) \quad (A \le x \le B),
+
+        with v the points' weights and Z_ki the mass of that kernel between A and B: each is renormalised by itself.
+
+        Parameters
+        ----------
+        sample : Sample
+            The points and their weights.
+        bandwidths : array_like of shape (r,)
+            The rungs h, ascending, in data units.
+        shares : array_like of shape (r, n)
+            w, not negative; for each point they sum to 1 over the rungs. Zeros cost nothing.
+        bounds : Bounds
+            Hard limits (A, B).
+        epsilon : float
+            Probability of the background, in [0, 1).
+        background : Background
+            The density b, with the same bounds; None only if `epsilon` is 0.
+        domain, method
+            As in `from_sample`.
+
+        Raises
+        ------
+        InvalidParameterError
+            If these do not fit each other; the sentence says how.
+
+        Examples
+        --------
+        >>> d = KernelDensity.from_ladder(
+        ...     read_sample([0.2, 0.3, 0.7]), [0.1, 0.2], [[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]],
+        ...     bounds=Bounds(0.0, 1.0), epsilon=0.01, background=Background(0.0, 1.0, location=0.3, scale=0.2),
+        ... )
+        >>> d
+        KernelDensity(n=3, bandwidth=0.141421, rungs=2, epsilon=0.01, bounds=(0.0, 1.0), method='given')
+        >>> d.local_bandwidths.round(4)
+        array([0.1   , 0.1414, 0.2   ])
+        >>> round(d.pdf(0.25), 4)
+        2.1786
+        """
         check_inside(sample.values, bounds)
-        h = _read_bandwidth(bandwidth)
-        n = sample.values.size
-        weights = np.full(n, 1.0 / n) if sample.weights is None else sample.weights
-        inside = central_mass((bounds.lower - sample.values) / h, (bounds.upper - sample.values) / h)
-        # One row a bandwidth: the core takes several bandwidths with a coefficient for each point.
-        coefficients = (weights / math.fsum(weights * inside))[None, :]
-        kernels = KernelSum(sample.values, np.array([h]), coefficients, bounds.lower, bounds.upper)
-        self.__setstate__((kernels, weights, bounds, domain, method))
+        h, w = _read_ladder(bandwidths, shares, sample.values.size)
+        _check_background(epsilon, background, bounds)
+        parts = _Parts(sample.values, _weights(sample), h, w, float(epsilon), background, bounds, domain, method)
+        return cls._from_parts(parts)
+
+    @classmethod
+    def _from_parts(cls, parts: _Parts) -> "KernelDensity":
+        density = cls.__new__(cls)
+        density.__setstate__(parts)
+        return density
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a KernelDensity does not change; make a new one instead of setting {name}.")
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return tuple(self.__dict__[name] for name in _STATE)
+        return self._parts
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.__dict__.update(zip(_STATE, state, strict=True))
-        self._weights.flags.writeable = False
+        self.__dict__["_parts"] = _Parts(*state)
+        for array in self._parts:
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+
+    @cached_property
+    def _kernels(self) -> KernelSum:
+        parts = self._parts
+        if parts.shares is None:
+            return truncated_sum(parts.points, parts.weights, float(parts.bandwidths[0]), *parts.bounds)
+        return ladder_sum(
+            parts.points,
+            parts.weights,
+            parts.bandwidths,
+            parts.shares,
+            limits=parts.bounds,
+            epsilon=parts.epsilon,
+            background=parts.background,
+        )
 
     def __repr__(self) -> str:
+        ladder = f"rungs={self.bandwidths.size}, epsilon={self.epsilon:.6g}, " if self._parts.shares is not None else ""
         return (
-            f"KernelDensity(n={self.points.size}, bandwidth={self.bandwidth:.6g}, bounds={self.bounds}, "
+            f"KernelDensity(n={self.points.size}, bandwidth={self.bandwidth:.6g}, {ladder}bounds={self.bounds}, "
             f"method={self.method!r})"
         )
 
     @property
     def points(self) -> Array:
         """The sample, ascending, without points of weight zero."""
-        return self._kernels.points
+        return self._parts.points
 
     @property
     def weights(self) -> Array:
         """The points' weights, which sum to 1."""
-        return self._weights
+        return self._parts.weights
+
+    @property
+    def bandwidths(self) -> Array:
+        """Standard deviations of the kernels, one a rung, ascending, in data units."""
+        return self._parts.bandwidths
+
+    @property
+    def shares(self) -> Array:
+        """How much of each point is spread by each rung's kernel, of shape (rungs, n); over the rungs they sum to 1."""
+        if self._parts.shares is None:
+            return np.broadcast_to(1.0, (1, self.points.size))
+        return self._parts.shares
+
+    @property
+    def epsilon(self) -> float:
+        """Probability of the background."""
+        return self._parts.epsilon
+
+    @property
+    def background(self) -> Background | None:
+        """The broad density that has the probability `epsilon`, or None."""
+        return self._parts.background
+
+    @cached_property
+    def local_bandwidths(self) -> Array:
+        """Bandwidth at each point, of shape (n,): the geometric mean of the rungs, weighted by the point's shares."""
+        if self._parts.shares is None:
+            local = np.full(self.points.size, self.bandwidth)
+        else:
+            local = np.exp(np.log(self.bandwidths) @ self.shares)
+        local.flags.writeable = False
+        return local
 
     @property
     def bandwidth(self) -> float:
-        """Standard deviation of the kernel, in data units."""
-        return float(self._kernels.bandwidths[0])
+        """Standard deviation of the kernel, in data units.
+
+        With several rungs the geometric mean of the points' `local_bandwidths`, weighted by the points' weights: an
+        arithmetic mean would say only how wide the widest kernels are.
+        """
+        if self._parts.shares is None:
+            return float(self.bandwidths[0])
+        return float(np.exp(self.weights @ np.log(self.local_bandwidths)))
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
         """The hard limits (A, B), None where a side is open."""
-        lower, upper = self._bounds
+        lower, upper = self._parts.bounds
         return (None if lower == -math.inf else lower, None if upper == math.inf else upper)
 
     @property
     def method(self) -> str:
         """Name of the selector that gave the bandwidth, or ``"given"``."""
-        return self._method
+        return self._parts.method
 
     @cached_property
     def domain(self) -> tuple[float, float]:
         """The working domain: the bounds, and where a side is open, the widened range of the data."""
-        if self._domain is not None:
-            return self._domain.lower, self._domain.upper
+        if self._parts.domain is not None:
+            return self._parts.domain.lower, self._parts.domain.upper
         if self.points[0] < self.points[-1]:
-            domain = working_domain(self.points, self._bounds)
+            domain = working_domain(self.points, self._parts.bounds)
             return domain.lower, domain.upper
         # A single value: the bandwidth is the only scale there is.
-        margin, (lower, upper) = 3.0 * self.bandwidth, self._bounds
+        margin, (lower, upper) = 3.0 * self.bandwidth, self._parts.bounds
         low = float(self.points[0]) - margin if lower == -math.inf else lower
         return (low, float(self.points[0]) + margin if upper == math.inf else upper)
 
@@ -174,7 +302,7 @@ class KernelDensity:
         given = read_numbers(at, "the argument")
         flat = given.ravel()
         out = np.empty(flat.size)
-        operations = float(flat.size) * self._kernels.coefficients.size
+        operations = float(flat.size) * self._kernels.rungs.places.size
         run_in_pieces(lambda i, j: loop(flat, out, i, j), flat.size, operations=operations, threads=threads)
         return float(out[0]) if given.ndim == 0 else out.reshape(given.shape)
 
@@ -317,19 +445,26 @@ class KernelDensity:
 
     @cached_property
     def _turning_points(self) -> Array:
-        lower, upper = self._bounds
+        lower, upper = self._parts.bounds
         low = self.ppf(1e-14) if lower == -math.inf else lower
         high = self.ppf(1.0 - 1e-14) if upper == math.inf else upper
-        grid = shape.critical_grid(self.points, float(self._kernels.bandwidths.min()), low, high)
-        return shape.turning_points(self.logpdf, grid)
+        return shape.turning_points(self.logpdf, shape.critical_grid(self._scales(), low, high))
+
+    def _scales(self) -> list[tuple[Array, float]]:
+        """Where structure of which width may be: the kernels of each rung, and the background."""
+        rungs, background = self._kernels.rungs, self.background
+        places = np.split(rungs.places, rungs.offsets[1:-1])
+        scales = list(zip(places, rungs.bandwidths.tolist(), strict=True))
+        if background is not None and self.epsilon > 0.0 and None in self.bounds:
+            scales.append((np.array([background.location]), background.scale))
+        return scales
 
     def grid(self, count: int = 512) -> Array:
-        """Equally spaced arguments that show the density: the data and four bandwidths beyond, within the bounds."""
+        """Even arguments that show the density: the data and four local bandwidths beyond, inside the bounds."""
         if not isinstance(count, (int, np.integer)) or count < 2:
             raise InvalidParameterError(f"a grid needs at least 2 points, not {count!r}.")
-        margin = 4.0 * float(self._kernels.bandwidths.max())
-        low = max(self._bounds.lower, float(self.points[0]) - margin)
-        high = min(self._bounds.upper, float(self.points[-1]) + margin)
+        low = max(self._parts.bounds.lower, float(np.min(self.points - 4.0 * self.local_bandwidths)))
+        high = min(self._parts.bounds.upper, float(np.max(self.points + 4.0 * self.local_bandwidths)))
         return np.linspace(low, high, count)
 
     def plot(self, ax: Any = None, *, count: int = 512, rug: bool = True, label: str | None = None) -> Any:
@@ -347,17 +482,22 @@ class KernelDensity:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the density to a file in NumPy's npz format; no pickle is involved."""
+        parts = self._parts
+        stored: dict[str, Any] = {
+            "points": parts.points,
+            "weights": parts.weights,
+            "bounds": np.array(parts.bounds),
+            "domain": np.array(parts.domain if parts.domain is not None else ()),
+            "method": parts.method,
+        }
+        if parts.shares is None:
+            stored |= {"format": 1, "bandwidth": self.bandwidth}
+        else:
+            background = () if parts.background is None else astuple(parts.background)
+            stored |= {"format": 2, "bandwidths": parts.bandwidths, "shares": parts.shares}
+            stored |= {"epsilon": parts.epsilon, "background": np.array(background)}
         with open(path, "wb") as file:
-            np.savez(
-                file,
-                format=FORMAT,
-                points=self.points,
-                weights=self._weights,
-                bandwidth=self.bandwidth,
-                bounds=np.array(self._bounds),
-                domain=np.array(self._domain if self._domain is not None else ()),
-                method=self._method,
-            )
+            np.savez(file, **stored)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "KernelDensity":
@@ -374,12 +514,49 @@ class KernelDensity:
             saved_format = int(stored["format"])
         except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile) as error:
             raise UnreadableFileError(f"{os.fspath(path)} cannot be read as a saved density ({error}).") from None
-        if saved_format != FORMAT or not stored.keys() >= _SAVED:
-            raise UnreadableFileError(f"{os.fspath(path)} is not a density saved in format {FORMAT}.")
+        if saved_format not in _SAVED or not stored.keys() >= _SAVED[saved_format]:
+            raise UnreadableFileError(f"{os.fspath(path)} is not a density saved in format 1 or 2.")
         sample = Sample(stored["points"], stored["weights"])
         domain = Domain(*map(float, stored["domain"])) if stored["domain"].size else None
-        bounds = Bounds(*map(float, stored["bounds"]))
-        return cls.from_sample(sample, float(stored["bandwidth"]), bounds, domain=domain, method=str(stored["method"]))
+        bounds, method = Bounds(*map(float, stored["bounds"])), str(stored["method"])
+        if saved_format == 1:
+            return cls.from_sample(sample, float(stored["bandwidth"]), bounds, domain=domain, method=method)
+        background = Background(*map(float, stored["background"])) if stored["background"].size else None
+        ladder = stored["bandwidths"], stored["shares"], float(stored["epsilon"]), background
+        return cls._from_parts(_Parts(sample.values, stored["weights"], *ladder, bounds, domain, method))
+
+
+def _weights(sample: Sample) -> Array:
+    n = sample.values.size
+    return np.full(n, 1.0 / n) if sample.weights is None else sample.weights
+
+
+def _one_rung(sample: Sample, bandwidth: float, bounds: Bounds, domain: Domain | None, method: str) -> _Parts:
+    check_inside(sample.values, bounds)
+    h = np.array([_read_bandwidth(bandwidth)])
+    return _Parts(sample.values, _weights(sample), h, None, 0.0, None, bounds, domain, method)
+
+
+def _read_ladder(bandwidths: ArrayLike, shares: ArrayLike, n: int) -> tuple[Array, Array]:
+    h, w = read_numbers(bandwidths, "bandwidths"), read_numbers(shares, "shares")
+    if h.ndim != 1 or h.size == 0 or not (np.all((h > 0.0) & (h < math.inf)) and np.all(np.diff(h) > 0.0)):
+        raise InvalidParameterError("the bandwidths of a ladder must be positive, finite and ascending.")
+    if w.shape != (h.size, n):
+        raise InvalidParameterError(f"shares of {h.size} rungs and {n} points need that shape, not {w.shape}.")
+    total = w.sum(axis=0)
+    if w.min() < 0.0 or not np.all(np.abs(total - 1.0) <= _UNITY):
+        raise InvalidParameterError("shares must not be negative, and for each point they must sum to 1.")
+    w /= total
+    return h, w
+
+
+def _check_background(epsilon: float, background: Background | None, bounds: Bounds) -> None:
+    if not 0.0 <= epsilon < 1.0:
+        raise InvalidParameterError(f"epsilon must lie in [0, 1), not {epsilon!r}.")
+    if background is None and epsilon > 0.0:
+        raise InvalidParameterError(f"a density with epsilon = {epsilon:g} needs a background.")
+    if background is not None and (background.lower, background.upper) != tuple(bounds):
+        raise InvalidParameterError(f"the background's bounds are not those of the density, {tuple(bounds)}.")
 
 
 def _read_bandwidth(bandwidth: float) -> float:

@@ -5,7 +5,7 @@ kind of density it is, is not known here.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,21 @@ _FLAT = 1e-11
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
-def critical_grid(points: Array, bandwidth: float, low: float, high: float) -> Array:
-    """Give ascending arguments from `low` to `high`, an eighth of a bandwidth apart near the points, sparse elsewhere.
+def critical_grid(scales: Sequence[tuple[Array, float]], low: float, high: float) -> Array:
+    """Give ascending arguments from `low` to `high` among which no mode hides.
 
-    Two modes of a sum of kernels lie about two bandwidths apart or more, and far from all points there is none.
+    Each of `scales` is ascending places and the bandwidth of the kernels there: near them the arguments are an eighth
+    of that bandwidth apart. Two modes of a sum of equal kernels lie about two bandwidths apart or more, and far from
+    all places there is none.
     """
-    step = bandwidth / 8.0
-    cells = np.unique(np.floor((points - points[0]) / step))
-    near = np.unique((cells[:, None] + np.arange(-24.0, 25.0)).ravel()) * step + points[0]
-    gaps = 0.5 * (points[1:] + points[:-1])[np.diff(points) > 6.0 * bandwidth]
     # A bandwidth beyond the width of the bounds would leave no grid between them.
-    coarse = np.linspace(low, high, 65)
-    grid = np.unique(np.concatenate([near, gaps, coarse]))
+    parts = [np.linspace(low, high, 65)]
+    for places, bandwidth in scales:
+        step = bandwidth / 8.0
+        cells = np.unique(np.floor((places - places[0]) / step))
+        parts.append(np.unique((cells[:, None] + np.arange(-24.0, 25.0)).ravel()) * step + places[0])
+        parts.append(0.5 * (places[1:] + places[:-1])[np.diff(places) > 6.0 * bandwidth])
+    grid = np.unique(np.concatenate(parts))
     return grid[(grid >= low) & (grid <= high)]
 
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import logsumexp, ndtr
 
 from amortized_kde.ensembles import log_densities
-from amortized_kde.kernels import KernelSum
+from amortized_kde.kernels import KernelSum, gather
 
 
 def three_rungs(n=60, seed=1):
@@ -15,7 +15,11 @@ def three_rungs(n=60, seed=1):
     coefficients = rng.gamma(0.5, size=(3, n)) * (rng.random((3, n)) > 0.3)
     coefficients[0, coefficients.sum(axis=0) == 0.0] = 0.1
     coefficients /= coefficients.sum()
-    return KernelSum(np.sort(rng.standard_normal(n)), np.array([0.05, 0.4, 2.0]), coefficients, -math.inf, math.inf)
+    return everywhere(np.sort(rng.standard_normal(n)), np.array([0.05, 0.4, 2.0]), coefficients)
+
+
+def everywhere(points, bandwidths, coefficients):
+    return KernelSum(gather(points, bandwidths, coefficients), -math.inf, math.inf)
 
 
 def evaluated(loop, at):
@@ -27,27 +31,24 @@ def evaluated(loop, at):
 
 def slow_log_density(kernels, x):
     """Every term, in the order of the formula."""
-    u = (x - kernels.points) / kernels.bandwidths[:, None]
-    per_peak = kernels.coefficients / kernels.bandwidths[:, None] / math.sqrt(2.0 * math.pi)
-    return logsumexp(-0.5 * u * u, b=per_peak)
+    places, coefficients, bandwidths = kernels.rungs.places, kernels.rungs.coefficients, kernels.rungs.spread
+    u = (x - places) / bandwidths
+    return logsumexp(-0.5 * u * u, b=coefficients / bandwidths / math.sqrt(2.0 * math.pi))
 
 
 def precise_log_density(kernels, x):
     with mpmath.workdps(50):
         total = mpmath.mpf(0)
-        for h, row in zip(kernels.bandwidths, kernels.coefficients, strict=True):
-            for p, c in zip(kernels.points, row, strict=True):
-                total += (
-                    mpmath.mpf(float(c))
-                    / mpmath.mpf(float(h))
-                    * mpmath.npdf((mpmath.mpf(float(x)) - mpmath.mpf(float(p))) / mpmath.mpf(float(h)))
-                )
+        rungs = kernels.rungs
+        for p, c, h in zip(rungs.places.tolist(), rungs.coefficients.tolist(), rungs.spread.tolist(), strict=True):
+            u = (mpmath.mpf(float(x)) - mpmath.mpf(p)) / mpmath.mpf(h)
+            total += mpmath.mpf(c) / mpmath.mpf(h) * mpmath.npdf(u)
         return float(mpmath.log(total))
 
 
 def test_several_bandwidths_against_every_term():
     kernels = three_rungs()
-    at = np.concatenate([np.linspace(-6.0, 6.0, 301), kernels.points, [-400.0, 1e3, 1e5]])
+    at = np.concatenate([np.linspace(-6.0, 6.0, 301), kernels.rungs.places, [-400.0, 1e3, 1e5]])
     exact = [slow_log_density(kernels, x) for x in at]
     np.testing.assert_allclose(evaluated(kernels.log_density, at), exact, rtol=1e-13, atol=1e-13)
 
@@ -66,7 +67,7 @@ def test_coefficients_over_hundreds_of_decades(decades):
     coefficients = 10.0 ** rng.uniform(-decades, 0.0, (1, 25))
     # The lightest point where nothing else is near: the nearest point says nothing about the sum.
     coefficients[0, [0, -1]] = 10.0**-decades
-    kernels = KernelSum(points, np.array([0.3]), coefficients / coefficients.sum(), -math.inf, math.inf)
+    kernels = everywhere(points, np.array([0.3]), coefficients / coefficients.sum())
     for x in [-5.0, points[0], 11.3, points[-1], 47.0]:
         found = evaluated(kernels.log_density, [x])[0]
         assert found == pytest.approx(precise_log_density(kernels, x), rel=1e-13, abs=1e-12)
@@ -77,7 +78,7 @@ def test_nothing_is_lost_at_the_edge_of_the_window():
     points = np.concatenate([[0.0], np.full(60, 8.0)])
     for light in [1e-3, 1e-9, 1e-15, 1e-40]:
         weights = np.concatenate([[light], np.full(60, (1.0 - light) / 60)])
-        kernels = KernelSum(points, np.array([1.0]), weights[None, :], -math.inf, math.inf)
+        kernels = everywhere(points, np.array([1.0]), weights[None, :])
         for x in [-1.0, 0.0, 2.0, 3.9]:
             found = evaluated(kernels.log_density, [x])[0]
             assert found == pytest.approx(slow_log_density(kernels, x), rel=1e-14, abs=1e-14)
@@ -103,5 +104,5 @@ def test_rows_against_every_term(bounds):
         points = np.sort(x[row][~np.isnan(x[row])])
         mass = np.sum(ndtr((high - points) / h[row]) - ndtr((low - points) / h[row]))
         coefficients = np.full((1, points.size), 1.0 / mass)
-        kernels = KernelSum(points, h[row : row + 1].copy(), coefficients, -math.inf, math.inf)
+        kernels = everywhere(points, h[row : row + 1].copy(), coefficients)
         np.testing.assert_allclose(found[row], [slow_log_density(kernels, v) for v in y[row]], rtol=1e-12, atol=1e-12)

@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from amortized_kde.kernels import KernelSum
+from amortized_kde.kernels import KernelSum, gather
 
 
 def three_rungs(lower=-math.inf, upper=math.inf, n=15, seed=1):
@@ -13,10 +13,10 @@ def three_rungs(lower=-math.inf, upper=math.inf, n=15, seed=1):
     points, bandwidths = np.sort(rng.uniform(0.0, 10.0, n)), np.array([0.1, 0.8, 3.0])
     coefficients = rng.gamma(0.5, size=(3, n)) * (rng.random((3, n)) > 0.3)
     coefficients[0, coefficients.sum(axis=0) == 0.0] = 0.1
-    free = KernelSum(points, bandwidths, coefficients, lower, upper)
+    free = KernelSum(gather(points, bandwidths, coefficients), lower, upper)
     with mpmath.workdps(50):
         total = float(mass(free, lower, upper))
-    return KernelSum(points, bandwidths, coefficients / total, lower, upper)
+    return KernelSum(gather(points, bandwidths, coefficients / total), lower, upper)
 
 
 def normal_mass(low, high):
@@ -29,9 +29,7 @@ def mass(kernels, low, high):
     return mpmath.fsum(
         mpmath.mpf(float(c))
         * normal_mass(*((mpmath.mpf(end) - mpmath.mpf(float(p))) / mpmath.mpf(float(h)) for end in (low, high)))
-        for h, row in zip(kernels.bandwidths, kernels.coefficients, strict=True)
-        for p, c in zip(kernels.points, row, strict=True)
-        if c > 0.0
+        for p, c, h in zip(kernels.rungs.places, kernels.rungs.coefficients, kernels.rungs.spread, strict=True)
     )
 
 
@@ -84,7 +82,7 @@ def test_special_arguments():
 
 def test_a_quantile_in_an_empty_gap():
     # Half the mass on each side of a gap without any: every argument in it has probability 1/2.
-    kernels = KernelSum(np.array([0.0, 1e4]), np.array([1.0]), np.array([[0.5, 0.5]]), -math.inf, math.inf)
+    kernels = KernelSum(gather(np.array([0.0, 1e4]), np.array([1.0]), np.array([[0.5, 0.5]])), -math.inf, math.inf)
     x = evaluated(kernels.quantile, [0.5, 0.4999, 0.5001])
     np.testing.assert_allclose(np.exp(evaluated(kernels.log_cdf, x)), [0.5, 0.4999, 0.5001], rtol=1e-13)
     assert 0.0 < x[1] < 4.0
@@ -94,7 +92,7 @@ def test_a_quantile_in_an_empty_gap():
 def test_heavy_kernels_ten_bandwidths_away_count_beside_a_light_one_here():
     coefficients = np.array([[1e-15, 1.0 - 1e-15]])
     for distance in (9.4, 9.6, 10.0, 12.0, 30.0):
-        kernels = KernelSum(np.array([0.0, distance]), np.array([1.0]), coefficients, -math.inf, math.inf)
+        kernels = KernelSum(gather(np.array([0.0, distance]), np.array([1.0]), coefficients), -math.inf, math.inf)
         for x in (-1.0, 0.0, 0.5):
             with mpmath.workdps(50):
                 exact = float(mpmath.log(mass(kernels, -math.inf, x)))
