@@ -12,6 +12,10 @@ from amortized_kde.numerics.objective import score_and_slope_rows
 from amortized_kde.tasks import MultifamilyWorld, draw_tasks, make_pool, world
 
 
+def ends(batch):
+    return [np.full(len(batch), end) for end in batch.bounds]
+
+
 def quick(batch, h, at, weights):
     scores, slopes = np.empty(len(batch)), np.empty(len(batch))
     exact_score_rows(batch.values, batch.offsets, h, batch.bounds, at, weights, scores, slopes, 0, len(batch))
@@ -21,7 +25,7 @@ def quick(batch, h, at, weights):
 def slow(batch, h, at, weights):
     scores, slopes = np.empty(len(batch)), np.empty(len(batch))
     score_and_slope_rows(
-        batch.values, batch.offsets, h, batch.bounds, at, weights, False, scores, slopes, 0, len(batch)
+        batch.values, batch.offsets, h, *ends(batch), at, weights, False, scores, slopes, 0, len(batch)
     )
     return scores, slopes
 

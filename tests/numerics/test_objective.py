@@ -11,12 +11,16 @@ from amortized_kde.score import expected_score_under_normal, gauss_hermite
 from amortized_kde.tasks import draw_tasks, world
 
 
+def ends(batch):
+    return [np.full(len(batch), end) for end in batch.bounds]
+
+
 def run(batch, h, *, single, at=None, weights=None):
     at = batch.draws if at is None else np.broadcast_to(at, (len(batch), at.size)).copy()
     weights = np.full(at.shape[1], 1.0 / at.shape[1]) if weights is None else weights
     scores, slopes = np.empty(len(batch)), np.empty(len(batch))
     score_and_slope_rows(
-        batch.values, batch.offsets, h, batch.bounds, at, weights, single, scores, slopes, 0, len(batch)
+        batch.values, batch.offsets, h, *ends(batch), at, weights, single, scores, slopes, 0, len(batch)
     )
     return scores, slopes
 

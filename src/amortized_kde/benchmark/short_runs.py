@@ -69,9 +69,10 @@ def _shortened(name: str, variation: Variation, steps: int, draws: int) -> "Reci
 
     The notes make every varied constant part of the recipe, by which a kept model is recognised.
     """
-    from amortized_kde.training.recipe import find_recipe
+    from amortized_kde.training.recipe import Recipe, find_recipe
 
     recipe = find_recipe(variation.recipe)
+    assert isinstance(recipe, Recipe)
     average = recipe.optimiser.average ** (recipe.steps / steps)
     return replace(
         recipe,

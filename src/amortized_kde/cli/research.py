@@ -29,13 +29,12 @@ def models(
         print_json(cards if name is None else cards[name])
     elif name is not None:
         print_facts({key: value for key, value in cards[name].items() if not isinstance(value, dict)})
-        print_facts(cards[name]["conventions"])
+        print_facts(cards[name].get("conventions", {}))
     else:
         for key, card in cards.items():
-            kept, paper, score = card["kept_step"], card["paper_kept_step"], card["validation_score_bits"]
-            typer.echo(
-                f"{key:<12}  step {kept} (paper: {paper})  validation {score:.4f} bits  world {card['recipe']['world']}"
-            )
+            kept, score, world = card["kept_step"], card["validation_score_bits"], card["recipe"]["world"]
+            paper = f" (paper: {card['paper_kept_step']})" if "paper_kept_step" in card else ""
+            typer.echo(f"{key:<12}  step {kept}{paper}  validation {score:.4f} bits  world {world}")
 
 
 def train(
@@ -47,18 +46,22 @@ def train(
 ) -> None:
     """Train a selector: checkpoints, a log, a picture of it, and the model."""
     try:
-        from amortized_kde.training.loop import train as run
+        from amortized_kde.training.ladder.loop import train_ladder
+        from amortized_kde.training.loop import train as train_one_number
     except ImportError as error:
         raise MissingExtraError(
             f"training needs {error.name}; install it with: pip install 'amortized-kde[train]'"
         ) from None
     from amortized_kde.training.picture import draw_log
-    from amortized_kde.training.recipe import find_recipe
+    from amortized_kde.training.recipe import Recipe, find_recipe
 
     found = find_recipe(recipe)
     folder = out or Path("training", found.name)
     with _progress(found.steps) as report:
-        progress = run(found, folder, resume=resume, report=report)
+        if isinstance(found, Recipe):
+            progress = train_one_number(found, folder, resume=resume, report=report)
+        else:
+            progress = train_ladder(found, folder, resume=resume, report=report)
     draw_log(progress.log, folder / "log.png", name=found.name)
     print_facts(
         {

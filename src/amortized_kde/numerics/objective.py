@@ -1,6 +1,6 @@
 """The bounded score of many kernel estimates at their evaluation points, and its derivative by the bandwidth.
 
-For a sample x_1..x_n with bandwidth h between two limits, and evaluation points y_j with weights v_j that sum to 1,
+For a sample x_1..x_n with bandwidth h between its two limits, and evaluation points y_j with weights v_j that sum to 1,
 
     L(h) = -sum_j v_j log q_h(y_j),   q_h(y) = sum_i phi((y - x_i)/h) / (h sum_i Z_i(h)),
 
@@ -27,7 +27,7 @@ from amortized_kde.numerics.gaussian import mass_and_slope
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
 
-__all__ = ["score_and_slope_rows"]
+__all__ = ["floored_score_and_slope_rows", "score_and_slope_rows"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -83,7 +83,8 @@ def score_and_slope_rows(
     values: Array,
     offsets: Index,
     bandwidths: Array,
-    limits: tuple[float, float],
+    lower: Array,
+    upper: Array,
     at: Array,
     weights: Array,
     single: bool,
@@ -96,7 +97,6 @@ def score_and_slope_rows(
 
     `single` asks for the float32 pass.
     """
-    lower, upper = limits
     count = at.shape[1]
     scaled, total, weighted = np.empty(count, np.float32), np.zeros(count, np.float32), np.zeros(count, np.float32)
     for t in range(start, stop):
@@ -104,7 +104,7 @@ def score_and_slope_rows(
         h = bandwidths[t]
         inside, inside_slope = 0.0, 0.0
         for x in points:
-            z, dz = mass_and_slope(x, h, lower, upper)
+            z, dz = mass_and_slope(x, h, lower[t], upper[t])
             inside += z
             inside_slope += dz
         score, slope = math.log(inside * h) + _LOG_SQRT_2PI, 1.0 + inside_slope / inside
@@ -122,3 +122,46 @@ def score_and_slope_rows(
                 score -= weights[j] * log_sum
                 slope -= weights[j] * mean
         scores[t], slopes[t] = score, slope
+
+
+@entry
+def floored_score_and_slope_rows(
+    values: Array,
+    offsets: Index,
+    bandwidths: Array,
+    lower: Array,
+    upper: Array,
+    at: Array,
+    background: Array,
+    epsilon: float,
+    scores: Array,
+    slopes: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Write the score of (1 - eps) q_h + eps b and its derivative by log h, in float32 where the sums are.
+
+    `background` has b at the evaluation points, which bounds the cost of a point far from all values.
+    """
+    count = at.shape[1]
+    scaled, total, weighted = np.empty(count, np.float32), np.empty(count, np.float32), np.empty(count, np.float32)
+    for t in range(start, stop):
+        points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
+        inside, inside_slope = 0.0, 0.0
+        for x in points:
+            z, dz = mass_and_slope(x, h, lower[t], upper[t])
+            inside += z
+            inside_slope += dz
+        # From the first value, so that an offset costs no digits.
+        per_h, origin = math.sqrt(0.5 * _LOG2_E) / h, points[0]
+        for j in range(count):
+            scaled[j] = (at[t, j] - origin) * per_h
+        _single_sums(((points - origin) * per_h).astype(np.float32), scaled, total, weighted)
+        peak = (1.0 - epsilon) / (inside * h * math.sqrt(2.0 * math.pi))
+        score, slope = 0.0, 0.0
+        for j in range(count):
+            p = peak * total[j]
+            q = p + epsilon * background[t, j]
+            score -= math.log(q)
+            slope += (p - peak * weighted[j] * (2.0 / _LOG2_E) + p * inside_slope / inside) / q
+        scores[t], slopes[t] = score / count, slope / count

@@ -19,7 +19,16 @@ from safetensors.numpy import save
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.models import FORMAT
 
-__all__ = ["LogRow", "Progress", "read_checkpoint", "read_log", "write_checkpoint", "write_log", "write_model"]
+__all__ = [
+    "LogRow",
+    "Progress",
+    "read_checkpoint",
+    "read_log",
+    "write_arrays",
+    "write_checkpoint",
+    "write_log",
+    "write_model",
+]
 
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.csv"
 
@@ -110,11 +119,16 @@ def read_log(path: Path) -> list[LogRow]:
 
 
 def write_model(out: Path, layers: list[Any], card: dict[str, Any]) -> None:
-    """Write the weights and the card that names their checksum."""
+    """Write the weights of layer after layer and the card that names their checksum."""
     arrays = {}
     for i, layer in enumerate(layers):
-        arrays[f"weight{i}"], arrays[f"bias{i}"] = np.ascontiguousarray(layer.weight), np.ascontiguousarray(layer.bias)
-    data = save(arrays)
+        arrays[f"weight{i}"], arrays[f"bias{i}"] = layer.weight, layer.bias
+    write_arrays(out, arrays, card)
+
+
+def write_arrays(out: Path, arrays: dict[str, NDArray[Any]], card: dict[str, Any]) -> None:
+    """Write named arrays and the card that names their checksum."""
+    data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     _replace(out / "weights.safetensors", data)
     card = {"format": FORMAT, **card, "sha256": hashlib.sha256(data).hexdigest()}
     _replace(out / "card.json", (json.dumps(card, indent=2) + "\n").encode())

@@ -37,10 +37,10 @@ def scores_and_slopes(
     else:
         at, weights = batch.draws, np.full(batch.draws.shape[1], 1.0 / batch.draws.shape[1])
     scores, slopes = np.empty(len(batch)), np.empty(len(batch))
-    points = np.ascontiguousarray(at)
+    points, (lower, upper) = np.ascontiguousarray(at), (np.full(len(batch), end) for end in batch.bounds)
     run_in_pieces(
         lambda i, j: score_and_slope_rows(
-            batch.values, batch.offsets, bandwidths, batch.bounds, points, weights, single, scores, slopes, i, j
+            batch.values, batch.offsets, bandwidths, lower, upper, points, weights, single, scores, slopes, i, j
         ),
         len(batch),
         operations=float(batch.values.size) * points.shape[1],

@@ -16,6 +16,9 @@ from amortized_kde.tasks import World, own_world, world
 
 __all__ = [
     "Early",
+    "LadderNetwork",
+    "LadderRecipe",
+    "LadderTasks",
     "Network",
     "Objective",
     "Optimiser",
@@ -100,13 +103,53 @@ class Recipe:
         return {key: value for key, value in asdict(self).items() if key != "folder"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class LadderNetwork:
+    """What the output is, and the widths of the layers that see the sample and each point."""
+
+    output: Literal["adaptive", "single"]
+    whole: int
+    point: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LadderTasks:
+    """Tasks for validation every so many steps, and those that give every feature its location, spread and range."""
+
+    validation_seed: int
+    validation_tasks: int
+    every: int
+    standard_seed: int
+    standard_tasks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LadderRecipe:
+    """Everything that decides the weights of a model in the sample's own frame; Adam's rate falls along a cosine."""
+
+    name: str
+    world: Literal["broad"]
+    seed: int
+    steps: int
+    batch: int
+    draws: int
+    final_rate: float
+    network: LadderNetwork
+    optimiser: Optimiser
+    tasks: LadderTasks
+
+    def as_card(self) -> dict[str, Any]:
+        """Give the recipe as plain data."""
+        return asdict(self)
+
+
 def recipe_names() -> tuple[str, ...]:
     """Names of the recipes in the package."""
     folder = resources.files(__package__) / "recipes"
     return tuple(sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
-def find_recipe(name: str) -> Recipe:
+def find_recipe(name: str) -> Recipe | LadderRecipe:
     """Read one of the package's recipes, or a TOML file.
 
     Raises
@@ -132,6 +175,9 @@ def find_recipe(name: str) -> Recipe:
         entries = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameterError(f"{name} is not valid TOML ({error}).") from None
+    if entries.get("world") == "broad":
+        made: LadderRecipe = _build(LadderRecipe, entries, name)
+        return made
     recipe: Recipe = _build(Recipe, {**entries, "folder": folder}, name)
     _check(recipe)
     return recipe

@@ -1,0 +1,234 @@
+"""What the adaptive models read off a sample, in its own frame, and the ladder of bandwidths that they answer with.
+
+Ascending samples and their bounds enter; location and scale, anchors (the points at which the network is asked), and
+features of the sample and of each anchor leave. All features are the same for a sample and its mirror image, so that
+what follows from them is equivariant under shift, scale and reflection by construction. The network is not known here.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.features import moments
+from amortized_kde.numerics.neighbours import LARGEST, neighbour_rows
+from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.sample import Samples
+
+__all__ = ["EXPONENTS", "LARGEST", "POINT_FEATURES", "SAMPLE_FEATURES", "Description", "describe"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+# Bandwidths are 2^8 to 2^-16 times the sample's scale: a far outlier needs the first, data over decades the last.
+EXPONENTS = np.arange(8.0, -16.5, -1.0)
+# Up to so many points the network is asked at each.
+_MANY = 256
+# Of larger samples at about so many, equally spaced in rank but for the tails.
+_CELLS = 192
+_PROBABILITIES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4])
+# Where the points' asymmetry is read: rungs 2^2 to 2^-8.
+_SIDES = slice(6, 17)
+# A distance to a bound, in units of the scale, is told between these.
+_NEAREST, _FARTHEST = 1e-5, 1e3
+_ODD = 3 + _PROBABILITIES.size
+
+_RUNGS = [f"2^{exponent:g}" for exponent in EXPONENTS]
+_ODD_NAMES = ["skewness", "mean", "bounds", *(f"asymmetry at {p:g}" for p in _PROBABILITIES)]
+SAMPLE_FEATURES = (
+    *("log n", "1/n", "1/sqrt n", "log sd", "log kurtosis"),
+    *(f"log spread at {p:g}" for p in _PROBABILITIES),
+    *("spacing mean", "spacing sd", "spacing skewness", "ties"),
+    *("nearer bound", "farther bound"),
+    *(f"|{name}|" for name in _ODD_NAMES),
+    *(f"{name} x skewness" for name in _ODD_NAMES[1:]),
+    *(f"{name} x bounds" for name in _ODD_NAMES[3:]),
+    *(f"mean crowd at {rung}" for rung in _RUNGS),
+    *(f"sd of crowd at {rung}" for rung in _RUNGS),
+)
+POINT_FEATURES = (
+    *(f"crowd at {rung}" for rung in _RUNGS),
+    *(f"side at {rung}" for rung in _RUNGS[_SIDES]),
+    *("|position|", "nearer bound", "farther bound", "position x bound"),
+    *(f"position x {name}" for name in _ODD_NAMES),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """Samples as the adaptive models see them; `usable` says which have a scale at all.
+
+    `bandwidths` is (samples, rungs), `points` (anchors, features), `wholes` (samples, features); sample t has the
+    anchors number ``offsets[t]`` to ``offsets[t + 1] - 1``, and anchor a is its value number ``anchors[a]``.
+    """
+
+    usable: Flags
+    locations: Array
+    scales: Array
+    bandwidths: Array
+    anchors: Index
+    offsets: Index
+    points: Array
+    wholes: Array
+
+
+def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | None = None) -> Description:
+    """Describe ascending samples, each with its own bounds (infinite where open)."""
+    raw = moments(samples, threads=threads)
+    n, sd = raw[:, 0], raw[:, 2]
+    quantiles = _quantiles(samples, np.concatenate([_PROBABILITIES, [0.5, 0.25, 0.75], 1.0 - _PROBABILITIES]))
+    count = _PROBABILITIES.size
+    low, middle, high = quantiles[:, :count], quantiles[:, count], quantiles[:, count + 3 :]
+    scales = _scales(sd, quantiles[:, count + 2] - quantiles[:, count + 1], raw[:, 5], lower, upper)
+    usable = (scales > 0.0) & (scales < math.inf) & (n > 0)
+    unit = np.where(usable, scales, 1.0)
+    anchors, offsets, masses = _anchors(samples.sizes)
+    bandwidths = unit[:, None] * 2.0**EXPONENTS
+    crowds, sides = np.empty((anchors.size, EXPONENTS.size)), np.empty((anchors.size, EXPONENTS.size))
+    pooled = np.empty((len(samples), 2 * EXPONENTS.size))
+    sizes = samples.sizes
+    room = int(np.max(sizes[sizes <= LARGEST], initial=1))
+    run_in_pieces(
+        lambda i, j: neighbour_rows(
+            samples.values,
+            samples.offsets,
+            lower,
+            upper,
+            bandwidths,
+            anchors,
+            offsets,
+            masses,
+            room,
+            crowds,
+            sides,
+            pooled,
+            i,
+            j,
+        ),
+        len(samples),
+        operations=10.0 * float(np.sum(np.minimum(sizes, LARGEST) * np.minimum(sizes, float(_MANY)))),
+        threads=threads,
+    )
+    odd = np.empty((len(samples), _ODD))
+    gaps = _logs((raw[:, 5] - lower) / unit), _logs((upper - raw[:, 6]) / unit)
+    odd[:, 0] = np.arcsinh(raw[:, 3])
+    odd[:, 1] = np.arcsinh((raw[:, 1] - middle) / unit)
+    odd[:, 2] = 0.25 * (gaps[0] - gaps[1])
+    odd[:, 3:] = np.arcsinh(((high - middle[:, None]) - (middle[:, None] - low)) / unit[:, None])
+    wholes = np.concatenate(
+        [
+            _sizes(n),
+            np.log(sd / unit + 1e-6)[:, None],
+            np.log(raw[:, 4])[:, None],
+            np.log((high - low) / unit[:, None] + 1e-4),
+            _spacings(samples, unit, anchors, offsets),
+            np.sort(np.stack(gaps, axis=1), axis=1),
+            np.abs(odd),
+            odd[:, 1:] * odd[:, :1],
+            odd[:, 3:] * odd[:, 2:3],
+            *_mean_and_sd(pooled),
+        ],
+        axis=1,
+    )
+    at = samples.values[np.repeat(samples.offsets[:-1], np.diff(offsets)) + anchors]
+    own = np.repeat(np.arange(len(samples)), np.diff(offsets))
+    position = np.arcsinh(2.0 * (at - middle[own]) / unit[own])
+    below, above = _logs((at - lower[own]) / unit[own]), _logs((upper[own] - at) / unit[own])
+    points = _points(crowds, sides, position, below, above, odd[own])
+    return Description(usable, middle, unit, bandwidths, anchors, offsets, points, wholes)
+
+
+def _logs(distance: Array) -> Array:
+    return np.asarray(np.log(np.clip(distance, 0.0, _FARTHEST) + _NEAREST))
+
+
+def _sizes(n: Array) -> Array:
+    told = np.clip(n, 1.0, LARGEST)
+    return np.stack([np.log(told), 1.0 / told, told**-0.5], axis=1)
+
+
+def _quantiles(samples: Samples, probabilities: Array) -> Array:
+    """Quantiles (samples, probabilities) by linear interpolation at (n - 1) p, from the middle value outwards."""
+    n = np.maximum(samples.sizes, 1)[:, None]
+    place = (n - 1) * probabilities
+    below = np.minimum(place.astype(np.int64), n - 1)
+    starts = np.minimum(samples.offsets[:-1], max(samples.values.size - 1, 0))[:, None]
+    values = samples.values if samples.values.size else np.zeros(1)
+    first = values[starts + below]
+    second = values[np.minimum(starts + np.minimum(below + 1, n - 1), values.size - 1)]
+    return np.asarray(first + (place - below) * (second - first))
+
+
+def _scales(sd: Array, quartiles: Array, value: Array, lower: Array, upper: Array) -> Array:
+    """The geometric mean of sd and interquartile range/1.349; of a constant sample what its bounds give."""
+    spread = np.sqrt(sd) * np.sqrt(np.maximum(quartiles / 1.349, sd / 1024.0))
+    with np.errstate(invalid="ignore"):
+        width = np.where(np.isinf(upper - lower), np.minimum(value - lower, upper - value), 0.25 * (upper - lower))
+    return np.asarray(np.where(sd > 0.0, spread, width))
+
+
+@lru_cache(maxsize=256)
+def _ranks(n: int) -> tuple[Index, Array]:
+    """The anchors' ranks in a sample of n, and their masses: mirror-symmetric, and dense in the tails."""
+    if n <= _MANY:
+        return np.arange(n), np.full(n, 1.0 / max(n, 1))
+    half, rank = [], 0
+    while rank < (n - 1) / 2:
+        half.append(rank)
+        rank += max(1, min(rank // 4, n // _CELLS))
+    left = np.array(half)
+    middle = [n // 2] if n % 2 else []
+    ranks = np.unique(np.concatenate([left, middle, n - 1 - left]).astype(np.int64))
+    masses = np.gradient(ranks.astype(np.float64))
+    return ranks, masses / masses.sum()
+
+
+def _anchors(sizes: Index) -> tuple[Index, Index, Array]:
+    if sizes.max(initial=0) <= _MANY:
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        own = np.repeat(offsets[:-1], sizes)
+        return np.arange(offsets[-1]) - own, offsets, np.repeat(1.0 / np.maximum(sizes, 1), sizes)
+    found = [_ranks(int(n)) for n in sizes]
+    offsets = np.concatenate([[0], np.cumsum([ranks.size for ranks, _ in found])])
+    return np.concatenate([f[0] for f in found]), offsets, np.concatenate([f[1] for f in found])
+
+
+def _mean_and_sd(pooled: Array) -> tuple[Array, Array]:
+    mean, square = np.split(pooled, 2, axis=1)
+    return mean, np.sqrt(np.maximum(square - mean * mean, 0.0) + 1e-6)
+
+
+def _spacings(samples: Samples, unit: Array, anchors: Index, offsets: Index) -> Array:
+    """Mean, sd and skewness of log-spacings, and the share of ties, of the spacings at the anchors."""
+    counts = np.diff(offsets)
+    own = np.repeat(np.arange(len(samples)), counts)
+    place = samples.offsets[:-1][own] + anchors
+    inner = anchors < samples.sizes[own] - 1
+    place, own = place[inner], own[inner]
+    spacing = (samples.values[place + 1] - samples.values[place]) * samples.sizes[own] / unit[own]
+    logs = np.log(spacing + 1e-4)
+    rows = np.stack([np.ones(own.size), logs, logs**2, logs**3, spacing == 0.0], axis=1)
+    sums = np.zeros((len(samples), 5))
+    for column in range(5):
+        sums[:, column] = np.bincount(own, rows[:, column], minlength=len(samples))
+    number = np.maximum(sums[:, 0], 1.0)
+    mean, second, third = (sums[:, k] / number for k in (1, 2, 3))
+    sd = np.sqrt(np.maximum(second - mean**2, 0.0) + 1e-2)
+    skewness = (third - 3.0 * mean * second + 2.0 * mean**3) / sd**3
+    return np.stack([mean, sd, np.clip(skewness, -5.0, 5.0), sums[:, 4] / number], axis=1)
+
+
+def _points(crowds: Array, sides: Array, position: Array, below: Array, above: Array, odd: Array) -> Array:
+    out = np.empty((position.size, len(POINT_FEATURES)))
+    rungs, given = crowds.shape[1], sides[:, _SIDES].shape[1]
+    out[:, :rungs] = crowds
+    out[:, rungs : rungs + given] = sides[:, _SIDES]
+    rest = out[:, rungs + given :]
+    rest[:, 0] = np.abs(position)
+    rest[:, 1], rest[:, 2] = np.minimum(below, above), np.maximum(below, above)
+    rest[:, 3] = position * (below - above)
+    rest[:, 4:] = position[:, None] * odd
+    return out

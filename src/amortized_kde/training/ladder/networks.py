@@ -1,0 +1,78 @@
+"""The two networks in JAX: parameters at the start, and the forward pass that `ladder_network.py` repeats in NumPy.
+
+Standardised features enter; shares and the background's probability, or one log-bandwidth, leave.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from amortized_kde.ladder import EXPONENTS, POINT_FEATURES, SAMPLE_FEATURES
+from amortized_kde.ladder_network import FAINTEST
+
+__all__ = ["FORWARD", "START"]
+
+# At the start every point has most of its weight around half the sample's scale, where the best single bandwidth is.
+_PRIOR_CENTRE, _PRIOR_WIDTH = -1.0, 1.5
+
+
+def _layer(key: Any, inputs: int, outputs: int, size: float = 1.0) -> dict[str, Any]:
+    """He's normal weights, times `size`, without biases."""
+    weight = jax.random.normal(key, (inputs, outputs)) * (size * (2.0 / inputs) ** 0.5)
+    return {"weight": weight, "bias": jnp.zeros(outputs)}
+
+
+def _start_adaptive(key: Any, whole: int, point: int) -> dict[str, Any]:
+    keys = jax.random.split(key, 8)
+    rungs = EXPONENTS.size
+    network = {
+        "whole1": _layer(keys[0], len(SAMPLE_FEATURES), whole),
+        "whole2": _layer(keys[1], whole, whole),
+        "whole_to_point": _layer(keys[2], whole, point),
+        "whole_to_shares": _layer(keys[3], whole, rungs, 0.1),
+        "background": _layer(keys[4], whole, 1, 0.1),
+        "point1": _layer(keys[5], len(POINT_FEATURES), point),
+        "point2": _layer(keys[6], point, point),
+        "shares": _layer(keys[7], point, rungs, 0.1),
+    }
+    prior = -0.5 * ((EXPONENTS - _PRIOR_CENTRE) / _PRIOR_WIDTH) ** 2
+    network["whole_to_shares"]["bias"] = jnp.asarray(prior, jnp.float32)
+    return network
+
+
+def _start_single(key: Any, whole: int, point: int) -> dict[str, Any]:
+    keys = jax.random.split(key, 3)
+    network = {
+        "whole1": _layer(keys[0], len(SAMPLE_FEATURES), whole),
+        "whole2": _layer(keys[1], whole, whole),
+        "bandwidth": _layer(keys[2], whole, 1, 0.1),
+    }
+    network["bandwidth"]["bias"] = jnp.full(1, _PRIOR_CENTRE * np.log(2.0), jnp.float32)
+    return network
+
+
+def _linear(layer: dict[str, Any], x: Any) -> Any:
+    return x @ layer["weight"] + layer["bias"]
+
+
+def _embed(network: dict[str, Any], wholes: Any) -> Any:
+    return jax.nn.relu(_linear(network["whole2"], jax.nn.relu(_linear(network["whole1"], wholes))))
+
+
+def _adaptive(network: dict[str, Any], wholes: Any, sizes: Any, points: Any, own: Any) -> tuple[Any, Any]:
+    whole = _embed(network, wholes)
+    hidden = jax.nn.relu(_linear(network["point1"], points) + _linear(network["whole_to_point"], whole)[own])
+    hidden = jax.nn.relu(_linear(network["point2"], hidden))
+    logits = _linear(network["shares"], hidden) + _linear(network["whole_to_shares"], whole)[own]
+    epsilon = jax.nn.sigmoid(_linear(network["background"], whole)[:, 0] - FAINTEST - jnp.log(sizes))
+    return jax.nn.softmax(logits, axis=-1), epsilon
+
+
+def _single(network: dict[str, Any], wholes: Any, sizes: Any, points: Any, own: Any) -> tuple[Any]:
+    return (_linear(network["bandwidth"], _embed(network, wholes))[:, 0],)
+
+
+START = {"adaptive": _start_adaptive, "single": _start_single}
+FORWARD = {"adaptive": _adaptive, "single": _single}

@@ -1,0 +1,75 @@
+"""Scores of a batch in bits, and their derivatives by the network's outputs."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.numerics.ladder_score import ladder_score_rows
+from amortized_kde.numerics.objective import floored_score_and_slope_rows
+from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.training.ladder.prepared import Prepared
+
+__all__ = ["OBJECTIVES", "Outputs"]
+
+Array = NDArray[np.float64]
+Outputs = tuple[Array, ...]
+Objective = Callable[..., tuple[Array, Outputs]]
+
+_LN2 = math.log(2.0)
+# Kernels count out to so many bandwidths: in training to 7e-10 of their peak, when judged to 5e-32.
+_REACH, _EXACT_REACH = 6.5, 12.0
+# One bandwidth for data with a heavy tail would cost hundreds of bits, which would outweigh all other tasks.
+_FLOOR = 1e-5
+
+
+def _adaptive(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
+    tasks, found = prepared.tasks, prepared.description
+    shares, epsilons = outputs
+    scores, epsilon_slopes = np.empty(len(tasks)), np.empty(len(tasks))
+    slopes = np.zeros((0 if exact else len(shares), shares.shape[1]))
+
+    def work(start: int, stop: int) -> None:
+        kernel, totals, ratios = np.empty((3, prepared.at.shape[1]), np.float64 if exact else np.float32)
+        ladder_score_rows(
+            tasks.values,
+            tasks.offsets,
+            tasks.lower,
+            tasks.upper,
+            found.bandwidths,
+            found.anchors,
+            found.offsets,
+            shares,
+            epsilons,
+            prepared.at,
+            prepared.background,
+            _EXACT_REACH if exact else _REACH,
+            True if exact else None,
+            kernel,
+            totals,
+            ratios,
+            scores,
+            slopes,
+            epsilon_slopes,
+            start,
+            stop,
+        )
+
+    run_in_pieces(work, len(tasks), operations=float(tasks.values.size) * prepared.at.shape[1])
+    return scores / _LN2, (slopes / _LN2, epsilon_slopes / _LN2)
+
+
+def _single(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
+    tasks, bandwidths = prepared.tasks, prepared.description.scales * np.exp(outputs[0])
+    scores, slopes = np.empty(len(tasks)), np.empty(len(tasks))
+    judged = (tasks.values, tasks.offsets, bandwidths, tasks.lower, tasks.upper, prepared.at, prepared.background)
+    run_in_pieces(
+        lambda start, stop: floored_score_and_slope_rows(*judged, _FLOOR, scores, slopes, start, stop),
+        len(tasks),
+        operations=float(tasks.values.size) * prepared.at.shape[1],
+    )
+    return scores / _LN2, (slopes / _LN2,)
+
+
+OBJECTIVES: dict[str, Objective] = {"adaptive": _adaptive, "single": _single}
