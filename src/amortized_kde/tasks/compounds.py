@@ -144,6 +144,10 @@ class Compounds:
     def __len__(self) -> int:
         return self.low.size
 
+    def of(self, rows: Any) -> "Compounds":
+        """Give some of the densities."""
+        return Compounds(self.parts.of(rows), self.low[rows], self.high[rows], self.masses[rows])
+
     def logpdf(self, x: ArrayLike) -> Array:
         """Give natural log-densities (tasks, m) at x, (m,) for all or (tasks, m); -inf outside, NaN where x is."""
         at = self._arguments(x)
@@ -154,7 +158,7 @@ class Compounds:
         if not normal.all():
             out[~normal] = _form_sums(self.parts, ~normal, at[~normal])
         out -= np.log(self.masses)[:, None]
-        outside = (at < self.low[:, None]) | (at > self.high[:, None])
+        outside = (at < self.low[:, None]) | (at > self.high[:, None]) | np.isinf(at)
         return np.where(outside, -math.inf, np.where(np.isnan(at), math.nan, out))
 
     def cdf(self, x: ArrayLike) -> Array:

@@ -183,7 +183,7 @@ class _Making:
         lower, upper = set_bounds(plan, kinds, settings, scale, chance)
         truths = truncate(settings.parts, np.maximum(plan.cut_low, lower), np.minimum(plan.cut_high, upper))
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        drawn = self._draw(truths, np.arange(kinds.size + 1) * draws, _DRAWS).reshape(-1, draws)
+        drawn = self._draw(truths, np.arange(kinds.size + 1) * draws, _DRAWS).reshape(kinds.size, draws)
         values = self._draw(truths, offsets, _SAMPLE, ascending=True)
         ties = choose_ties(chance, scale.spread, settings.low, settings.high)
         self._tie(values, offsets, ties, lower, upper)
