@@ -2,7 +2,8 @@
 
 Run with ``python benchmarks/tasks.py``. A paper-size batch is 256 tasks, n ~ Unif{5..256}, 1024 draws each. Every
 figure is the best of five, after one call that compiles. A NumPy loop over tasks, with the same exact methods, is
-timed beside the Gaussian-mixture batches.
+timed beside the Gaussian-mixture batches. A batch of the broad world is 256 tasks of 1 to 4096 values (400 on
+average) and 256 draws each; its kinds are also timed alone.
 """
 
 import sys
@@ -14,7 +15,8 @@ import time
 
 import numpy as np
 
-from amortized_kde.tasks import WORLDS, draw_tasks, make_pool, world
+from amortized_kde.tasks import WORLDS, broad_batch, draw_tasks, make_pool, world
+from amortized_kde.tasks.broad import KINDS
 
 REPEATS = 5
 TASKS = 256
@@ -52,6 +54,17 @@ def numpy_batch(components, rng):
     return batch
 
 
+def broad_table():
+    for threads in (1, 2):
+        spent = best(lambda i: broad_batch(TASKS, seed=1, first=i * TASKS, threads=threads))  # noqa: B023
+        print(f"{'broad':12s} batch, {threads} thread{'s' * (threads > 1):1s}             {spent:9.2f} ms")
+    batch = broad_batch(TASKS, seed=1)
+    print(f"{'broad':12s} true scores of a batch      {best(lambda i: batch.true_scores()):9.2f} ms")
+    for kind in KINDS:
+        spent = best(lambda i: broad_batch(TASKS, seed=1, first=i * TASKS, kinds=[kind], threads=1))  # noqa: B023
+        print(f"{'':12s} {kind:12s} alone, 1 thread   {spent:9.2f} ms")
+
+
 def main():
     print(f"pool of 100,000 settings                 {best(lambda i: make_pool(seed=i)):9.1f} ms")
     for name in WORLDS:
@@ -61,6 +74,7 @@ def main():
             print(f"{name:12s} batch, {threads} thread{'s' * (threads > 1):1s}             {spent:9.2f} ms")
         batch = draw_tasks(tasks, TASKS, seed=1)
         print(f"{name:12s} true scores of a batch      {best(lambda i: batch.true_scores()):9.2f} ms")  # noqa: B023
+    broad_table()
     rng = np.random.default_rng(1)
     for components in (8, 32):
         print(f"gmm{components:<9d} batch, NumPy task by task   {best(lambda i: numpy_batch(components, rng)):9.2f} ms")  # noqa: B023

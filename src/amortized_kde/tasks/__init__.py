@@ -5,6 +5,7 @@ sections 3.1 to 3.3). Nothing here knows of bandwidths, features or networks.
 """
 
 from amortized_kde.tasks.batch import SIZES, TaskBatch, draw_tasks
+from amortized_kde.tasks.broad import BroadBatch, broad_batch, draw_broad
 from amortized_kde.tasks.densities import Densities, stack
 from amortized_kde.tasks.families import FAMILIES, Family
 from amortized_kde.tasks.mixtures import Construction
@@ -20,6 +21,7 @@ __all__ = [
     "FAMILIES",
     "SIZES",
     "WORLDS",
+    "BroadBatch",
     "Construction",
     "Densities",
     "Family",
@@ -32,6 +34,8 @@ __all__ = [
     "Truths",
     "UntruncatedWorld",
     "World",
+    "broad_batch",
+    "draw_broad",
     "draw_settings",
     "draw_tasks",
     "draw_worlds",

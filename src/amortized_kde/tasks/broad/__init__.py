@@ -4,6 +4,7 @@ A number of tasks and a seed enter, a `BroadBatch` leaves. Nothing here is taken
 """
 
 from amortized_kde.tasks.broad.batch import BroadBatch, broad_batch
+from amortized_kde.tasks.broad.pictures import draw_broad
 from amortized_kde.tasks.broad.shares import KINDS, TOLD
 
-__all__ = ["KINDS", "TOLD", "BroadBatch", "broad_batch"]
+__all__ = ["KINDS", "TOLD", "BroadBatch", "broad_batch", "draw_broad"]
