@@ -14,6 +14,7 @@ __all__ = [
     "InvalidParameterError",
     "InvalidSampleError",
     "MissingExtraError",
+    "UnlikeTrainingWarning",
     "UnreadableFileError",
 ]
 
@@ -56,3 +57,7 @@ class FallbackWarning(AmortizedKdeWarning):
 
 class BadRowsWarning(AmortizedKdeWarning):
     """Some samples of a batch have no answer; theirs is NaN."""
+
+
+class UnlikeTrainingWarning(AmortizedKdeWarning):
+    """A sample is unlike all that a model was trained on; its answer is sound, but not known to be good."""

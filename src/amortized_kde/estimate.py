@@ -11,11 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from amortized_kde.background import Background
 from amortized_kde.density import KernelDensity
 from amortized_kde.domain import Bounds, check_inside, read_bounds, working_domain
-from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, FallbackWarning
+from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, FallbackWarning, UnlikeTrainingWarning
 from amortized_kde.sample import Nan, Sample, Samples, check_nan, read_sample, read_samples
-from amortized_kde.selectors import FAILURES, FALLBACKS, SELECTORS, Selection, Selector, find_selector
+from amortized_kde.selectors import (
+    FAILURES,
+    FALLBACKS,
+    SELECTORS,
+    UNLIKE,
+    Selection,
+    Selector,
+    find_selector,
+    ladder_of_one,
+    smooth,
+    ways_unlike,
+)
 
 __all__ = ["DEFAULT_METHOD", "bandwidth", "fit", "selectors"]
 
@@ -139,11 +151,46 @@ def fit(
     """
     selector, limits = find_selector(method), read_bounds(bounds)
     sample = read_sample(x, nan=nan)
+    if selector.adaptive is not None:
+        return _adaptive_density(sample, limits, selector, reference=reference, truncate=truncate, threads=threads)
     h = _one_bandwidth(sample, limits, _frame(limits, reference), selector, threads)
     domain = working_domain(sample.values, limits, reference=reference)
     if truncate:
         limits = Bounds(*domain)
     return KernelDensity.from_sample(sample, h, limits, domain=domain, method=method)
+
+
+def _adaptive_density(
+    sample: Sample,
+    bounds: Bounds,
+    selector: Selector,
+    *,
+    reference: ArrayLike | None,
+    truncate: bool,
+    threads: int | None,
+) -> KernelDensity:
+    check_inside(sample.values, bounds)
+    domain = None
+    if truncate or sample.values[0] < sample.values[-1]:
+        domain = working_domain(sample.values, bounds, reference=reference)
+    if truncate and domain is not None:
+        bounds = Bounds(*domain)
+    assert selector.adaptive is not None
+    model, batch = selector.adaptive(), sample.as_batch()
+    answer = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
+    _tell(int(answer.codes[0]), sample, selector)
+    rungs, shares = ladder_of_one(answer, sample.values.size)
+    background = Background(bounds.lower, bounds.upper, float(answer.locations[0]), float(answer.scales[0]))
+    return KernelDensity.from_ladder(
+        sample,
+        rungs,
+        shares,
+        bounds=bounds,
+        epsilon=float(answer.epsilons[0]),
+        background=background,
+        domain=domain,
+        method=selector.name,
+    )
 
 
 def selectors() -> tuple[str, ...]:
@@ -167,16 +214,28 @@ def _frame(bounds: Bounds, reference: ArrayLike | None) -> Bounds:
 def _one_bandwidth(sample: Sample, bounds: Bounds, frame: Bounds, selector: Selector, threads: int | None) -> float:
     check_inside(sample.values, bounds)
     selection = selector.select(sample.as_batch(), bounds, frame, threads=threads)
+    _tell(int(selection.codes[0]), sample, selector)
+    return float(selection.bandwidths[0])
+
+
+def _tell(code: int, sample: Sample, selector: Selector) -> None:
+    """Raise or warn as the code of one sample's answer says."""
     method = selector.name
-    code = int(selection.codes[0])
     if code in FAILURES:
         raise DegenerateSampleError(
             f"method {method!r} has no answer for this sample of {sample.values.size}: {FAILURES[code]}; "
             "give a bandwidth of your own to KernelDensity."
         )
     if code in FALLBACKS:
-        warnings.warn(f"{method}: {FALLBACKS[code]}.", FallbackWarning, stacklevel=3)
-    return float(selection.bandwidths[0])
+        warnings.warn(f"{method}: {FALLBACKS[code]}.", FallbackWarning, stacklevel=4)
+    if code >= UNLIKE:
+        ways = " and ".join(ways_unlike(code))
+        warnings.warn(
+            f"{method}: this sample is unlike all that the model was trained on ({ways}); "
+            "compare the answer with other methods.",
+            UnlikeTrainingWarning,
+            stacklevel=4,
+        )
 
 
 def _outside(samples: Samples, bounds: Bounds) -> NDArray[np.bool_]:
@@ -215,3 +274,10 @@ def _warn_of_rows(samples: Samples, outside: NDArray[np.bool_], selection: Selec
         count = int(np.sum(fine & (selection.codes == code)))
         if count:
             warnings.warn(f"{method}, {count} of {len(samples)} samples: {sentence}.", FallbackWarning, stacklevel=3)
+    count = int(np.sum(fine & (selection.codes >= UNLIKE)))
+    if count:
+        warnings.warn(
+            f"{method}: {count} of {len(samples)} samples are unlike all that the model was trained on.",
+            UnlikeTrainingWarning,
+            stacklevel=3,
+        )

@@ -4,7 +4,21 @@ A selector sees many samples at once; one sample is a batch of one. The classica
 paper (Appendix A.4), except for ``lcv``.
 """
 
-from amortized_kde.selectors.outcome import FAILURES, FALLBACKS, Selection
+from amortized_kde.selectors.ladder import Smoothing, ladder_of_one, smooth, ways_unlike
+from amortized_kde.selectors.outcome import FAILURES, FALLBACKS, OK, UNLIKE, Selection
 from amortized_kde.selectors.table import SELECTORS, Selector, find_selector
 
-__all__ = ["FAILURES", "FALLBACKS", "SELECTORS", "Selection", "Selector", "find_selector"]
+__all__ = [
+    "FAILURES",
+    "FALLBACKS",
+    "OK",
+    "SELECTORS",
+    "UNLIKE",
+    "Selection",
+    "Selector",
+    "Smoothing",
+    "find_selector",
+    "ladder_of_one",
+    "smooth",
+    "ways_unlike",
+]

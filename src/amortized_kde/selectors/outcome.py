@@ -15,6 +15,7 @@ __all__ = [
     "OK",
     "TOO_FEW",
     "TOO_SPARSE",
+    "UNLIKE",
     "ZERO_IQR",
     "Selection",
 ]
@@ -22,6 +23,8 @@ __all__ = [
 OK = 0
 ZERO_IQR = 1
 NO_SOLUTION = 2
+# This and more: the sample is unlike the training tasks (selectors/ladder.py).
+UNLIKE = 16
 TOO_FEW = -1
 CONSTANT = -2
 TOO_SPARSE = -3

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from amortized_kde.domain import Bounds
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.models import load_model, read_model
+from amortized_kde.models import OWN_FRAME, Model, load_model, read_model
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 from amortized_kde.selectors import crossvalidation, plugin, rules
 from amortized_kde.selectors.amortized import select_amortized
+from amortized_kde.selectors.ladder import select_adaptive, select_single
 from amortized_kde.selectors.outcome import Selection
 
 __all__ = ["SELECTORS", "Selector", "find_selector"]
@@ -38,12 +39,16 @@ class Select(Protocol):
 
 @dataclass(frozen=True)
 class Selector:
-    """A name, a sentence about it, the function that answers, and whether it wants ascending values."""
+    """A name, a sentence about it, the function that answers, and whether it wants ascending values.
+
+    `adaptive` gives the model with which a density is made, if that has more than one bandwidth.
+    """
 
     name: str
     summary: str
     select: Select
     ascending: bool = True
+    adaptive: Callable[[], Model] | None = None
 
 
 def _compiled(rows: Rows, work: float) -> Select:
@@ -64,26 +69,51 @@ def _compiled(rows: Rows, work: float) -> Select:
     return select
 
 
-def _shipped(model: str) -> Select:
-    """A selector from a shipped model, loaded when it is first asked."""
+def _learned(load: Callable[[], Model]) -> Select:
+    """A selector from a model, loaded when it is first asked."""
 
     def select(
         samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
     ) -> Selection:
-        return select_amortized(load_model(model), samples, bounds if frame is None else frame, threads=threads)
+        model = load()
+        if model.output == "adaptive":
+            return select_adaptive(model, samples, bounds, threads=threads)
+        if model.output == "single":
+            return select_single(model, samples, bounds, threads=threads)
+        return select_amortized(model, samples, bounds if frame is None else frame, threads=threads)
 
     return select
+
+
+def _shipped(model: str) -> Callable[[], Model]:
+    return lambda: load_model(model)
+
+
+def _paper(model: str, summary: str) -> Selector:
+    return Selector(f"amortized:{model}", summary, _learned(_shipped(model)), False)
 
 
 SELECTORS: dict[str, Selector] = {
     entry.name: entry
     for entry in (
-        Selector("amortized", "The shipped default; now amortized:gmm32.", _shipped("gmm32"), False),
-        Selector("amortized:gaussian", "sd(S) F(n), learned on normal samples.", _shipped("gaussian"), False),
-        Selector("amortized:multifamily", "Learned on ten bounded families.", _shipped("multifamily"), False),
-        Selector("amortized:gmm8", "Learned on mixtures of 8 Gaussians.", _shipped("gmm8"), False),
-        Selector("amortized:gmm16", "Learned on mixtures of 16 Gaussians.", _shipped("gmm16"), False),
-        Selector("amortized:gmm32", "Learned on mixtures of 32 Gaussians.", _shipped("gmm32"), False),
+        Selector(
+            "amortized",
+            "The shipped default: adaptive for a density, single for a bandwidth.",
+            _learned(_shipped("single")),
+            adaptive=_shipped("adaptive"),
+        ),
+        Selector(
+            "amortized:adaptive",
+            "Shares of a ladder of bandwidths for every point, learned on data of all kinds.",
+            _learned(_shipped("adaptive")),
+            adaptive=_shipped("adaptive"),
+        ),
+        Selector("amortized:single", "One bandwidth, learned on data of all kinds.", _learned(_shipped("single"))),
+        _paper("gaussian", "sd(S) F(n), learned on normal samples."),
+        _paper("multifamily", "Learned on ten bounded families."),
+        _paper("gmm8", "Learned on mixtures of 8 Gaussians."),
+        _paper("gmm16", "Learned on mixtures of 16 Gaussians."),
+        _paper("gmm32", "Learned on mixtures of 32 Gaussians."),
         Selector(
             "silverman", "Normal-reference rule, 0.9 min(sd, IQR/1.34) n^(-1/5).", _compiled(rules.silverman_rows, 1)
         ),
@@ -113,13 +143,9 @@ def find_selector(name: str) -> Selector:
     folder = Path(str(name).removeprefix("amortized:"))
     if str(name).startswith("amortized:") and folder.is_dir():
         model = read_model(folder)
-
-        def select(
-            samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
-        ) -> Selection:
-            return select_amortized(model, samples, bounds if frame is None else frame, threads=threads)
-
-        return Selector(name, "A model of one's own.", select, False)
+        own_frame = model.output in OWN_FRAME
+        adaptive = (lambda: model) if model.output == "adaptive" else None
+        return Selector(name, "A model of one's own.", _learned(lambda: model), own_frame, adaptive)
     near = difflib.get_close_matches(str(name).lower(), SELECTORS, n=1, cutoff=0.4)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise InvalidParameterError(f"there is no method {name!r}.{hint} The methods are: {', '.join(SELECTORS)}.")

@@ -1,0 +1,174 @@
+"""The learned models in the sample's own frame: `adaptive`, shares of a ladder for every point, and `single`.
+
+    q(x) = (1 - eps) (1/n) sum_i sum_k w_ik K_hk(x - x_i) / Z_ik + eps b(x),   w_i = softmax(net(sample, x_i))
+    h = scale exp(net(sample))                                                 for `single`
+
+Above n = 4096, the largest sample of the training tasks, the networks are asked as if n were that; their bandwidths
+shrink on as n^(-1/5), the rate of the classical rules, and the background's probability as 1/n.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.domain import Bounds
+from amortized_kde.ladder import LARGEST, SAMPLE_FEATURES, Description, describe
+from amortized_kde.ladder_network import Standards, log_bandwidths, shares_and_background
+from amortized_kde.models import Model
+from amortized_kde.sample import Samples
+from amortized_kde.selectors.outcome import CONSTANT, OK, TOO_FEW, UNLIKE, Selection
+
+__all__ = ["Smoothing", "ladder_of_one", "select_adaptive", "select_single", "smooth", "ways_unlike"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+# Points that are described at a time: their features are then some ten megabytes.
+_AT_ONCE = 30_000
+# A share so small adds less than the background to any density, and costs as much as a large one.
+_UNUSED = 1e-7
+# A feature this share of its range beyond it is far outside the training tasks.
+_FAR = 0.25
+# Features that can be told in words: on which side of their range, and how.
+_WORDS = {
+    "log sd": (1.0, "its standard deviation is larger for the spread of its middle half"),
+    "log kurtosis": (1.0, "its outliers are farther out"),
+    "log spread at 0": (1.0, "its range is wider for the spread of its middle half"),
+    "spacing mean": (-1.0, "its values crowd more closely together"),
+    "spacing sd": (1.0, "its spacings differ more"),
+    "|skewness|": (1.0, "it is more skewed"),
+}
+_TOLD = [SAMPLE_FEATURES.index(name) for name in _WORDS]
+_SIGNS = np.array([sign for sign, _ in _WORDS.values()])
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothing:
+    """What the adaptive model answers for many samples.
+
+    Sample t has the bandwidths ``bandwidths[t]`` (rungs,), descending, and the anchors number ``offsets[t]`` to
+    ``offsets[t + 1] - 1``; anchor a is its value number ``anchors[a]`` and has the shares ``shares[a]``. Between two
+    anchors shares lie linearly in rank. The background has the probability ``epsilons[t]``, and where a side is open,
+    ``locations[t]`` and ``scales[t]``.
+    """
+
+    bandwidths: Array
+    anchors: Index
+    offsets: Index
+    shares: Array
+    epsilons: Array
+    locations: Array
+    scales: Array
+    codes: Index
+
+
+def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, threads: int | None = None) -> Smoothing:
+    """Ask the adaptive model about ascending samples, each with its own bounds; all points are described at once."""
+    found = describe(samples, lower, upper, threads=threads)
+    standards = _standards(model)
+    own = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
+    told = np.clip(samples.sizes, 1, LARGEST)
+    shares, epsilons = shares_and_background(
+        model.arrays, standards.wholes(found.wholes), told, standards.points(found.points), own
+    )
+    beyond = np.maximum(samples.sizes / LARGEST, 1.0)
+    return Smoothing(
+        found.bandwidths * beyond[:, None] ** -0.2,
+        found.anchors,
+        found.offsets,
+        shares,
+        epsilons / beyond,
+        found.locations,
+        found.scales,
+        _codes(samples, found, standards),
+    )
+
+
+def ladder_of_one(answer: Smoothing, n: int) -> tuple[Array, Array]:
+    """Give the first sample's rungs (r,), ascending, and the shares of them that each of its n points has, (r, n).
+
+    Rungs that no point uses are left out.
+    """
+    anchors, shares = answer.anchors[: answer.offsets[1]], answer.shares[: answer.offsets[1]]
+    shares = np.where(shares > _UNUSED, shares, 0.0)
+    used = np.flatnonzero(shares.any(axis=0))[::-1]
+    kept = np.ascontiguousarray(shares[:, used].T)
+    kept /= kept.sum(axis=0)
+    if anchors.size < n:
+        ranks = np.arange(n, dtype=np.float64)
+        kept = np.stack([np.interp(ranks, anchors, row) for row in kept])
+    return answer.bandwidths[0, used], kept
+
+
+def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: int | None = None) -> Selection:
+    """Give the effective single bandwidth of each adaptive estimate: the mean over points and rungs, in logarithms."""
+    h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
+    for start, stop in _chunks(samples):
+        part = samples.between(start, stop)
+        answer = smooth(model, part, *_ends(bounds, len(part)), threads=threads)
+        codes[start:stop] = answer.codes
+        for t in np.flatnonzero(answer.codes >= OK):
+            rows = slice(answer.offsets[t], answer.offsets[t + 1])
+            weights = _point_weights(answer.anchors[rows], int(part.sizes[t]))
+            h[start + t] = np.exp(weights @ (answer.shares[rows] @ np.log(answer.bandwidths[t])))
+    return Selection(h, codes)
+
+
+def select_single(model: Model, samples: Samples, bounds: Bounds, *, threads: int | None = None) -> Selection:
+    """Give one bandwidth a sample."""
+    h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
+    standards = _standards(model)
+    for start, stop in _chunks(samples):
+        part = samples.between(start, stop)
+        found = describe(part, *_ends(bounds, len(part)), threads=threads)
+        codes[start:stop] = _codes(part, found, standards)
+        ratio = np.exp(log_bandwidths(model.arrays, standards.wholes(found.wholes)))
+        beyond = np.maximum(part.sizes / LARGEST, 1.0)
+        h[start:stop] = np.where(found.usable, found.scales * ratio * beyond**-0.2, np.nan)
+    return Selection(h, codes)
+
+
+def ways_unlike(code: int) -> list[str]:
+    """Say in what ways a sample with this code is unlike the training tasks; nothing if it is not."""
+    return [words for bit, (_, words) in enumerate(_WORDS.values()) if code >= UNLIKE and code - UNLIKE >> bit & 1]
+
+
+def _standards(model: Model) -> Standards:
+    return Standards(model.arrays["standard.whole"], model.arrays["standard.point"])
+
+
+def _ends(bounds: Bounds, count: int) -> tuple[Array, Array]:
+    return np.full(count, bounds.lower), np.full(count, bounds.upper)
+
+
+def _chunks(samples: Samples) -> Iterator[tuple[int, int]]:
+    """Runs of samples with about `_AT_ONCE` values each."""
+    start = 0
+    while start < len(samples):
+        stop = int(np.searchsorted(samples.offsets, samples.offsets[start] + _AT_ONCE, side="right")) - 1
+        stop = min(max(stop, start + 1), len(samples))
+        yield start, stop
+        start = stop
+
+
+def _codes(samples: Samples, found: Description, standards: Standards) -> Index:
+    _, _, low, high = standards.whole[:, _TOLD]
+    end = np.where(_SIGNS > 0.0, high, low)
+    far = _SIGNS * (found.wholes[:, _TOLD] - end) > _FAR * (high - low)
+    # One bit for each way.
+    scaled = np.where(far.any(axis=1), UNLIKE + far @ (1 << np.arange(len(_TOLD))), OK)
+    return np.where(found.usable, scaled, np.where(samples.sizes < 2, TOO_FEW, CONSTANT)).astype(np.int64)
+
+
+def _point_weights(anchors: Index, n: int) -> Array:
+    """How much each anchor's shares count in the mean over all n points."""
+    if anchors.size == n:
+        return np.full(n, 1.0 / n)
+    gaps = np.diff(anchors).astype(np.float64)
+    # Of the gap - 1 points between two anchors each gives its parts to both: (gap - 1)/2 in all, and one for itself.
+    weights = np.ones(anchors.size)
+    weights[:-1] += 0.5 * (gaps - 1.0)
+    weights[1:] += 0.5 * (gaps - 1.0)
+    return weights / n
