@@ -1,13 +1,12 @@
 """The core with several bandwidths; with one it is tested through KernelDensity."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.kernels import KernelSum, central_mass, gather
+from amortized_kde.kernels import central_mass, kernel_sum
 
 LIMITS = [(-math.inf, math.inf), (0.0, math.inf), (-math.inf, 10.0), (0.0, 10.0)]
 
@@ -18,7 +17,7 @@ def three_rungs(lower, upper):
     coefficients = rng.gamma(0.5, size=(3, 30))
     h = bandwidths[:, None]
     total = np.sum(coefficients * central_mass((lower - points) / h, (upper - points) / h))
-    return KernelSum(gather(points, bandwidths, coefficients / total), lower, upper)
+    return kernel_sum(points, bandwidths, coefficients / total, lower, upper)
 
 
 def evaluated(loop, at):
@@ -64,12 +63,3 @@ def test_pieces_fill_only_their_range():
         loop(at, out, 3, 6)
         assert np.array_equal(out[[0, 1, 2, 6, 7, 8]], np.full(6, 99.0))
         assert np.array_equal(out[3:6], evaluated(loop, at)[3:6])
-
-
-def test_pickle_and_read_only():
-    kernels = three_rungs(0.0, 10.0)
-    twin = pickle.loads(pickle.dumps(kernels))
-    at = np.linspace(-1.0, 11.0, 40)
-    assert np.array_equal(evaluated(twin.log_density, at), evaluated(kernels.log_density, at))
-    for array in twin.rungs:
-        assert not array.flags.writeable

@@ -297,12 +297,15 @@ class KernelDensity:
         low = float(self.points[0]) - margin if lower == -math.inf else lower
         return (low, float(self.points[0]) + margin if upper == math.inf else upper)
 
-    def _evaluate(self, loop: Loop, at: ArrayLike, threads: int | None) -> Any:
-        """Run a compiled loop over the arguments, in any shape; a single number gives a float."""
+    def _evaluate(self, loop: Loop, at: ArrayLike, threads: int | None, *, effort: float) -> Any:
+        """Run a loop over the arguments, in any shape; a single number gives a float.
+
+        Every piece costs fifty microseconds by itself, which small pieces are not worth: hence `effort`.
+        """
         given = read_numbers(at, "the argument")
         flat = given.ravel()
         out = np.empty(flat.size)
-        operations = float(flat.size) * self._kernels.rungs.places.size
+        operations = effort * flat.size * self.shares.size
         run_in_pieces(lambda i, j: loop(flat, out, i, j), flat.size, operations=operations, threads=threads)
         return float(out[0]) if given.ndim == 0 else out.reshape(given.shape)
 
@@ -321,7 +324,7 @@ class KernelDensity:
         >>> round(KernelDensity([0.0], bandwidth=1.0).logpdf(100.0), 4)
         -5000.9189
         """
-        return self._evaluate(self._kernels.log_density, y, threads)
+        return self._evaluate(self._kernels.log_density, y, threads, effort=0.02)
 
     def pdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Density at `y`, in the shape of `y`: the exponential of `logpdf`."""
@@ -343,11 +346,11 @@ class KernelDensity:
 
     def logcdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Natural logarithm of `cdf`, exact where `cdf` underflows."""
-        return self._evaluate(self._kernels.log_cdf, y, threads)
+        return self._evaluate(self._kernels.log_cdf, y, threads, effort=0.2)
 
     def logsf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Natural logarithm of the probability above `y`, exact where that underflows."""
-        return self._evaluate(self._kernels.log_sf, y, threads)
+        return self._evaluate(self._kernels.log_sf, y, threads, effort=0.2)
 
     def ppf(self, p: ArrayLike, *, threads: int | None = None) -> Any:
         """Quantile: the x with cdf(x) = p to 1e-12, or to the spacing of float64 numbers at x if that is coarser.
@@ -365,7 +368,7 @@ class KernelDensity:
         given = read_numbers(p, "p")
         if not np.all((given >= 0.0) & (given <= 1.0)):
             raise InvalidParameterError("probabilities must lie in [0, 1].")
-        return self._evaluate(self._kernels.quantile, given, threads)
+        return self._evaluate(self._kernels.quantile, given, threads, effort=0.2)
 
     def sample(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator | int | None = None) -> Any:
         """Draw from the density, exactly and inside the bounds.

@@ -4,23 +4,24 @@ Validated arrays enter and leave; shapes, messages and options are the business 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf, erfinv
+from scipy.special import erf, erfinv, logsumexp, ndtr
 
 from amortized_kde.background import Background
 from amortized_kde.numerics import mixture, tails
+from amortized_kde.numerics.condense import FAITHFUL, condensed
+from amortized_kde.numerics.mixture import Rungs
 
-__all__ = ["KernelSum", "Rungs", "central_mass", "gather", "ladder_sum", "truncated_sum"]
+__all__ = ["KernelSum", "central_mass", "kernel_sum", "ladder_sum", "truncated_sum"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+Kernels = tuple[Array, Array]
 
 SQRT_2 = math.sqrt(2.0)
 # Beyond so many bandwidths there is less probability than the smallest positive float64.
@@ -43,43 +44,16 @@ def _density_difference(a: Array, b: Array) -> Array:
     return np.asarray(np.where(-a <= b, difference, -difference))
 
 
-class Rungs(NamedTuple):
-    """Kernels by bandwidth: rung k has ``bandwidths[k]`` and the kernels ``offsets[k]:offsets[k + 1]``.
-
-    Places ascend within a rung, coefficients are positive, and no rung is empty.
-    """
-
-    places: Array
-    coefficients: Array
-    offsets: Index
-    bandwidths: Array
-
-    @property
-    def spread(self) -> Array:
-        """Each kernel's bandwidth."""
-        return np.repeat(self.bandwidths, np.diff(self.offsets))
-
-    def mirrored(self) -> "Rungs":
-        """Give the same kernels with the axis turned around."""
-        offsets = self.offsets[-1] - self.offsets[::-1]
-        return Rungs(-self.places[::-1], self.coefficients[::-1].copy(), offsets, self.bandwidths[::-1].copy())
-
-
-def gather(points: Array, bandwidths: Array, coefficients: Sequence[Array] | Array) -> Rungs:
-    """Make rungs of ascending points (n,) and a row of coefficients (n,) for each bandwidth; zeros are left out."""
-    used = [np.flatnonzero(row) for row in coefficients]
-    kept = [k for k, index in enumerate(used) if index.size]
-    places = np.concatenate([points[used[k]] for k in kept])
-    flat = np.concatenate([coefficients[k][used[k]] for k in kept])
-    offsets = np.concatenate([[0], np.cumsum([used[k].size for k in kept])])
-    return Rungs(places, flat, offsets, bandwidths[kept])
+def kernel_sum(points: Array, bandwidths: Array, coefficients: Array, lower: float, upper: float) -> "KernelSum":
+    """Give sum_ik c_ki K_k(x - x_i) for ascending points (n,) and coefficients (r, n); zeros are left out."""
+    return KernelSum(bandwidths, lambda k: _used(points, coefficients[k]), lower, upper)
 
 
 def truncated_sum(points: Array, weights: Array, bandwidth: float, lower: float, upper: float) -> "KernelSum":
     """Give sum_i w_i K(x - x_i) / sum_j w_j Z_j, cut as a whole at the limits (paper, eq. 8)."""
     inside = central_mass((lower - points) / bandwidth, (upper - points) / bandwidth)
     coefficients = weights / math.fsum(weights * inside)
-    return KernelSum(gather(points, np.array([bandwidth]), [coefficients]), lower, upper)
+    return KernelSum(np.array([bandwidth]), lambda k: (points, coefficients), lower, upper, direct=True)
 
 
 def ladder_sum(
@@ -93,177 +67,242 @@ def ladder_sum(
     background: Background | None,
 ) -> "KernelSum":
     """Give (1 - epsilon) sum_ik v_i w_ik K_k(x - x_i) / Z_ik + epsilon b(x): each kernel is cut by itself."""
-    (lower, upper), rows = limits, []
-    for h, row in zip(bandwidths, shares, strict=True):
-        coefficients = (1.0 - epsilon) * weights * row
-        near = _near_limits(points, lower + WHOLE * h, upper - WHOLE * h)
-        coefficients[near] /= central_mass((lower - points[near]) / h, (upper - points[near]) / h)
-        rows.append(coefficients)
-    return KernelSum(gather(points, bandwidths, rows), lower, upper, epsilon, background)
+
+    def kernels_of(k: int) -> Kernels:
+        coefficients = (1.0 - epsilon) * weights * shares[k]
+        return _used(points, _renormalised(coefficients, points, bandwidths[k], limits))
+
+    def pick(count: int, rng: np.random.Generator) -> Kernels:
+        masses = np.cumsum(weights)
+        point = np.searchsorted(masses, rng.random(count) * masses[-1], side="right")
+        steps = np.cumsum(shares[:, point], axis=0)
+        return points[point], bandwidths[np.sum(steps[:-1] <= rng.random(count) * steps[-1], axis=0)]
+
+    return KernelSum(bandwidths, kernels_of, *limits, epsilon=epsilon, background=background, pick=pick)
 
 
-def _near_limits(points: Array, low: float, high: float) -> Index:
-    """Which of the ascending points are below `low` or above `high`."""
-    start, stop = np.searchsorted(points, low), np.searchsorted(points, high, side="right")
-    return np.concatenate([np.arange(start), np.arange(max(start, stop), points.size)])
+def _renormalised(coefficients: Array, points: Array, h: float, limits: tuple[float, float]) -> Array:
+    """Divide each coefficient by its kernel's mass between the limits."""
+    lower, upper = limits
+    if h > 0.25 * (upper - lower):
+        return np.asarray(coefficients / central_mass((lower - points) / h, (upper - points) / h))
+    # Most often few points are near a limit, and what their kernels lose there is small.
+    start, stop = np.searchsorted(points, lower + WHOLE * h), np.searchsorted(points, upper - WHOLE * h)
+    lost = np.zeros(points.size)
+    lost[:start] += ndtr((lower - points[:start]) / h)
+    lost[stop:] += ndtr((points[stop:] - upper) / h)
+    return np.asarray(coefficients / (1.0 - lost))
+
+
+def _used(points: Array, coefficients: Array) -> Kernels:
+    used = coefficients > 0.0
+    return (points, coefficients) if used.all() else (points[used], coefficients[used])
+
+
+def _join(bandwidths: Array, rows: list[Kernels]) -> Rungs:
+    kept = [k for k, (places, _) in enumerate(rows) if places.size]
+    rungs = Rungs(
+        np.concatenate([rows[k][0] for k in kept]),
+        np.concatenate([rows[k][1] for k in kept]),
+        np.cumsum([0, *(rows[k][0].size for k in kept)]),
+        bandwidths[kept],
+    )
+    for array in rungs:
+        # Read-only arrays are another type to the compiler; all rungs must be of one type.
+        array.flags.writeable = False
+    return rungs
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
-    """The probability below, as its own logarithm; the probability above is that of the mirrored kernels."""
+class _Mixture:
+    """Rungs and background between two limits, looked at from below; `mirror` looks at them from above."""
 
-    tail: tails.Tail
+    rungs: Rungs
+    lower: float
     upper: float
     epsilon: float
     background: Background | None
 
-    def _log_background(self, x: Array) -> Array:
-        if self.background is None or self.epsilon == 0.0:
-            return np.full(x.size, -math.inf)
-        return math.log(self.epsilon) + self.background.log_cdf(x)
-
-    def log_probability(self, x: Array) -> Array:
-        out = self._log_background(x)
-        tails.log_tail(self.tail, x, out, np.empty(0))
-        out[x >= self.upper] = 0.0
-        return out
-
-    def _with_slope(self, x: Array) -> tuple[Array, Array]:
-        out, slopes = self._log_background(x), np.empty(x.size)
-        tails.log_tail(self.tail, x, out, slopes)
-        if self.background is not None and self.epsilon > 0.0:
-            slopes += self.epsilon * np.exp(self.background.log_density(x) - out)
-        return out, slopes
+    @cached_property
+    def mirror(self) -> "_Mixture":
+        background = None if self.background is None else self.background.mirrored()
+        return _Mixture(self.rungs.mirrored(), -self.upper, -self.lower, self.epsilon, background)
 
     @cached_property
-    def _places(self) -> tuple[Array, Array]:
-        """All places, ascending, and the mass of the kernels up to each."""
-        tail = self.tail
-        if tail.bandwidths.size == 1:
-            return tail.places, tail.prefix[1:]
-        order = np.argsort(tail.places, kind="stable")
-        steps = np.concatenate(
-            [np.diff(tail.prefix[a + k : b + k + 1]) for k, (a, b) in enumerate(pairwise(tail.offsets))]
-        )
-        return tail.places[order], np.cumsum(steps[order])
+    def _peaks(self) -> mixture.Peaks:
+        return mixture.peaks_of(self.rungs)
 
-    def quantiles(self, log_p: Array) -> Array:
-        """The x at which the probability below has the given logarithm."""
-        out = np.full(log_p.size, self.tail.bound)
-        log_p, positive = log_p[log_p > -math.inf], log_p > -math.inf
-        # The search starts at the place where the summed masses pass the probability.
-        places, masses = self._places
-        p = np.exp(log_p)
+    @cached_property
+    def _tail(self) -> tails.Tail:
+        return tails.tail_of(self.rungs, self.lower)
+
+    @cached_property
+    def highest(self) -> float:
+        """Logarithm of what all kernels could reach together."""
+        return float(logsumexp(np.log(np.abs(self.rungs.coefficients) / self.rungs.spread)))
+
+    def _of_background(self, part: Callable[[Background], Array], count: int) -> Array:
+        if self.background is None or self.epsilon == 0.0:
+            return np.full(count, -math.inf)
+        return math.log(self.epsilon) + part(self.background)
+
+    def log_density(self, x: Array) -> Array:
+        log = mixture.log_density(self._peaks, x, self._of_background(lambda b: b.log_density(x), x.size))
+        return np.asarray(np.where((x < self.lower) | (x > self.upper), -math.inf, log))
+
+    def log_cdf(self, x: Array) -> Array:
+        log = tails.log_tail(self._tail, x, self._of_background(lambda b: b.log_cdf(x), x.size))
+        return np.asarray(np.where(x >= self.upper, 0.0, log))
+
+    @cached_property
+    def _passed(self) -> Kernels:
+        """All places, ascending, and the mass of the kernels up to each."""
+        prefix, offsets = self._tail.prefix, self.rungs.offsets
+        order = np.argsort(self.rungs.places, kind="stable")
+        # Each rung's prefix begins with a zero, where there is no place.
+        masses = np.delete(np.diff(prefix, prepend=0.0), offsets[:-1] + np.arange(offsets.size - 1))
+        return self.rungs.places[order], np.cumsum(masses[order])
+
+    def start_and_bracket(self, p: Array) -> tuple[Array, Array, Array]:
+        """Where to look for quantiles of probabilities in (0, 1/2]: a guess, and two ends that enclose them."""
+        places, masses = self._passed
         start = places[np.minimum(np.searchsorted(masses, p), places.size - 1)]
-        reach = FARTHEST * float(self.tail.bandwidths.max())
-        lowest = np.full(p.size, max(self.tail.bound, float(places[0]) - reach))
-        highest = np.full(p.size, min(self.upper, float(places[-1]) + reach))
-        if self.background is not None and self.epsilon > 0.0:
-            # Below epsilon the background alone has that probability somewhere, which is no lower.
-            start = np.minimum(start, self.background.quantile(np.minimum(p / self.epsilon, 1.0)))
-            alone = self.background.quantile(p)
-            lowest, highest = np.minimum(lowest, alone), np.maximum(highest, alone)
-        out[positive] = tails.invert(self._with_slope, log_p, start, lowest, highest)
-        return out
+        reach = FARTHEST * float(self.rungs.bandwidths.max())
+        low = np.full(p.size, max(self.lower, float(places[0]) - reach))
+        high = np.full(p.size, min(self.upper, float(places[-1]) + reach))
+        if self.background is None or self.epsilon == 0.0:
+            return start, low, high
+        # Below epsilon the background alone has that probability somewhere, which is no lower.
+        start = np.minimum(start, self.background.quantile(np.minimum(p / self.epsilon, 1.0)))
+        alone = self.background.quantile(p)
+        return start, np.minimum(low, alone), np.maximum(high, alone)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelSum:
     """q(x) = sum of c phi((x - place)/h)/h over all kernels + epsilon b(x) between the limits, where it has mass 1.
 
-    The loops fill ``out[i:j]`` for ``at[i:j]``, so that pieces can run side by side.
+    ``kernels_of(k)`` gives the places and coefficients of the rung with ``bandwidths[k]``, ascending and positive. Many
+    of them are condensed for sums, except where these are too small for that; a `direct` sum is not condensed for its
+    density. `pick` draws places and bandwidths of kernels by their mass, if that is simple. The loops fill ``out[i:j]``
+    for ``at[i:j]``, so that pieces can run side by side.
     """
 
-    rungs: Rungs
+    bandwidths: Array
+    kernels_of: Callable[[int], Kernels]
     lower: float
     upper: float
     epsilon: float = 0.0
     background: Background | None = None
+    direct: bool = False
+    pick: Callable[[int, np.random.Generator], Kernels] | None = None
 
-    def __post_init__(self) -> None:
-        for array in self.rungs:
-            array.flags.writeable = False
-
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        return KernelSum, (self.rungs, self.lower, self.upper, self.epsilon, self.background)
+    def _mixture(self, rungs: Rungs) -> _Mixture:
+        return _Mixture(rungs, self.lower, self.upper, self.epsilon, self.background)
 
     @cached_property
-    def _shares(self) -> tuple[Array, Array]:
-        """Each coefficient's share of its rung's largest, and the logarithm of the rung's largest peak."""
-        rungs = self.rungs
-        largest = np.maximum.reduceat(rungs.coefficients, rungs.offsets[:-1])
-        shares = rungs.coefficients / np.repeat(largest, np.diff(rungs.offsets))
-        return shares, np.log(largest / rungs.bandwidths) - 0.5 * math.log(2.0 * math.pi)
+    def rungs(self) -> Rungs:
+        """All kernels."""
+        return _join(self.bandwidths, [self.kernels_of(k) for k in range(self.bandwidths.size)])
 
     @cached_property
-    def _below(self) -> _Side:
-        return _Side(_tail(self.rungs, self.lower), self.upper, self.epsilon, self.background)
+    def _exact(self) -> _Mixture:
+        return self._mixture(self.rungs)
 
     @cached_property
-    def _above(self) -> _Side:
-        background = None if self.background is None else self.background.mirrored()
-        return _Side(_tail(self.rungs.mirrored(), -self.upper), -self.lower, self.epsilon, background)
+    def _quick(self) -> _Mixture:
+        """The same with kernels condensed, or just the same."""
+        rows, fewer = [], False
+        for k, h in enumerate(self.bandwidths):
+            kernels = self.kernels_of(k)
+            rows.append(condensed(*kernels, float(h)))
+            fewer |= rows[-1][0] is not kernels[0]
+        return self._mixture(_join(self.bandwidths, rows)) if fewer else self._exact
+
+    def _where_faithful(self, function: Callable[[_Mixture, Array], Array], x: Array, least: float) -> Array:
+        """Values from condensed kernels, except where they are below `least`: there from all."""
+        out = function(self._quick, x)
+        if self._quick is not self._exact:
+            small = np.flatnonzero((out < least) & (out > -math.inf))
+            out[small] = function(self._exact, x[small])
+        return out
+
+    def _log_density(self, x: Array) -> Array:
+        if self.direct:
+            return self._exact.log_density(x)
+        return self._where_faithful(_Mixture.log_density, x, self._quick.highest + FAITHFUL)
+
+    def _log_cdf(self, x: Array) -> Array:
+        return self._where_faithful(_Mixture.log_cdf, x, FAITHFUL)
+
+    def _log_sf(self, x: Array) -> Array:
+        return self._where_faithful(lambda mixed, y: mixed.mirror.log_cdf(-y), x, FAITHFUL)
 
     def log_density(self, at: Array, out: Array, i: int, j: int) -> None:
         """Write the natural log-density, minus infinity outside the limits."""
-        (shares, peaks), rungs = self._shares, self.rungs
-        out[i:j] = -math.inf
-        if self.background is not None and self.epsilon > 0.0:
-            out[i:j] = math.log(self.epsilon) + self.background.log_density(at[i:j])
-        mixture.log_density(rungs.places, shares, rungs.offsets, rungs.bandwidths, peaks, at, out, i, j)
-        out[i:j][(at[i:j] < self.lower) | (at[i:j] > self.upper)] = -math.inf
+        out[i:j] = self._log_density(at[i:j])
 
     def log_cdf(self, at: Array, out: Array, i: int, j: int) -> None:
         """Write the natural logarithm of the probability below."""
-        out[i:j] = self._below.log_probability(at[i:j])
+        out[i:j] = self._log_cdf(at[i:j])
 
     def log_sf(self, at: Array, out: Array, i: int, j: int) -> None:
         """Write the natural logarithm of the probability above."""
-        out[i:j] = self._above.log_probability(-at[i:j])
+        out[i:j] = self._log_sf(at[i:j])
 
     def quantile(self, at: Array, out: Array, i: int, j: int) -> None:
         """Write the quantiles of probabilities in [0, 1], each from the tail in which it is the smaller."""
-        low, high = at[i:j] <= 0.5, at[i:j] > 0.5
-        with np.errstate(divide="ignore"):
-            log_p, log_q = np.log(at[i:j][low]), np.log1p(-at[i:j][high])
-        out[i:j][low] = self._below.quantiles(log_p)
-        out[i:j][high] = -self._above.quantiles(log_q)
+        p = at[i:j]
+        found = np.where(p <= 0.0, self.lower, self.upper)
+        low, high = (p > 0.0) & (p <= 0.5), (p > 0.5) & (p < 1.0)
+        below, above = p[low], 1.0 - p[high]
+        found[low] = tails.invert(
+            self._log_cdf, self._log_density, np.log(below), *self._quick.start_and_bracket(below)
+        )
+        found[high] = -tails.invert(
+            lambda x: self._log_sf(-x),
+            lambda x: self._log_density(-x),
+            np.log(above),
+            *self._quick.mirror.start_and_bracket(above),
+        )
+        out[i:j] = found
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
         """Give exact draws: a kernel's half by its mass, then the truncated half-normal by its inverse."""
-        places, h = self.rungs.places, self.rungs.spread
-        # A kernel's masses left and right of its centre are drawn apart: erfinv is exact for both.
-        reach = np.stack([erf((places - self.lower) / (h * SQRT_2)), erf((self.upper - places) / (h * SQRT_2))])
-        edges = np.cumsum((self.rungs.coefficients * reach).ravel())
-        half = np.searchsorted(edges, rng.random(count) * edges[-1], side="right")
-        side, kernel = np.unravel_index(half, reach.shape)
-        distance = SQRT_2 * h[kernel] * erfinv(rng.random(count) * reach[side, kernel])
-        draws = places[kernel] + np.where(side == 0, -distance, distance)
+        places, h, side, reach = self._halves(count, rng)
+        distance = SQRT_2 * h * erfinv(rng.random(count) * reach)
+        draws = places + np.where(side == 0, -distance, distance)
         if self.background is not None and self.epsilon > 0.0:
             beyond = rng.random(count) < self.epsilon
             draws[beyond] = self.background.draw(int(beyond.sum()), rng)
         # Only rounding can put a draw an ulp outside.
         return np.asarray(np.clip(draws, self.lower, self.upper))
 
+    def _halves(self, count: int, rng: np.random.Generator) -> tuple[Array, Array, Index, Array]:
+        """Places and bandwidths of drawn kernels, which side of them was drawn, and twice its mass."""
+        # A kernel's masses left and right of its centre are drawn apart: erfinv is exact for both.
+        if self.pick is not None:
+            places, h = self.pick(count, rng)
+            reach = self._reach(places, h)
+            side = (rng.random(count) * reach.sum(axis=0) >= reach[0]).astype(np.int64)
+            return places, h, side, reach[side, np.arange(count)]
+        places, h = self.rungs.places, self.rungs.spread
+        reach = self._reach(places, h)
+        edges = np.cumsum((self.rungs.coefficients * reach).ravel())
+        side, kernel = np.unravel_index(
+            np.searchsorted(edges, rng.random(count) * edges[-1], side="right"), reach.shape
+        )
+        return places[kernel], h[kernel], side, reach[side, kernel]
+
+    def _reach(self, places: Array, h: Array) -> Array:
+        return np.stack([erf((places - self.lower) / (h * SQRT_2)), erf((self.upper - places) / (h * SQRT_2))])
+
     def mean(self) -> float:
         """Give the expectation: the kernels' truncated means, weighted by their masses, and the background's."""
-        places, h = self.rungs.places, self.rungs.spread
+        rungs = self.rungs if self.direct else self._quick.rungs
+        places, h = rungs.places, rungs.spread
         a, b = (self.lower - places) / h, (self.upper - places) / h
         centre = float(places[places.size // 2])
-        moments = self.rungs.coefficients * ((places - centre) * central_mass(a, b) + h * _density_difference(a, b))
+        moments = rungs.coefficients * ((places - centre) * central_mass(a, b) + h * _density_difference(a, b))
         broad = 0.0 if self.background is None else self.epsilon * (self.background.mean() - centre)
         return centre + math.fsum(moments) + broad
-
-
-def _tail(rungs: Rungs, bound: float) -> tails.Tail:
-    places, coefficients = np.ascontiguousarray(rungs.places), np.ascontiguousarray(rungs.coefficients)
-    above = coefficients * central_mass((bound - places) / rungs.spread, np.array(math.inf))
-    prefix = np.zeros(places.size + rungs.bandwidths.size)
-    for k, (a, b) in enumerate(pairwise(rungs.offsets)):
-        # Extended precision where the platform has it: a million terms then add up to the last bit.
-        prefix[a + k + 1 : b + k + 1] = np.cumsum(above[a:b], dtype=np.longdouble)
-    tail = tails.Tail(places, coefficients, prefix, rungs.offsets, rungs.bandwidths, bound)
-    for array in tail[:-1]:
-        # Read-only arrays are another type to the compiler; both tails must be of one type.
-        array.flags.writeable = False
-    return tail

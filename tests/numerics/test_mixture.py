@@ -6,7 +6,7 @@ import pytest
 from scipy.special import logsumexp, ndtr
 
 from amortized_kde.ensembles import log_densities
-from amortized_kde.kernels import KernelSum, gather
+from amortized_kde.kernels import kernel_sum
 
 
 def three_rungs(n=60, seed=1):
@@ -19,7 +19,7 @@ def three_rungs(n=60, seed=1):
 
 
 def everywhere(points, bandwidths, coefficients):
-    return KernelSum(gather(points, bandwidths, coefficients), -math.inf, math.inf)
+    return kernel_sum(points, bandwidths, coefficients, -math.inf, math.inf)
 
 
 def evaluated(loop, at):

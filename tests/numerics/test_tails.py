@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from amortized_kde.kernels import KernelSum, gather
+from amortized_kde.kernels import kernel_sum
 
 
 def three_rungs(lower=-math.inf, upper=math.inf, n=15, seed=1):
@@ -13,10 +13,10 @@ def three_rungs(lower=-math.inf, upper=math.inf, n=15, seed=1):
     points, bandwidths = np.sort(rng.uniform(0.0, 10.0, n)), np.array([0.1, 0.8, 3.0])
     coefficients = rng.gamma(0.5, size=(3, n)) * (rng.random((3, n)) > 0.3)
     coefficients[0, coefficients.sum(axis=0) == 0.0] = 0.1
-    free = KernelSum(gather(points, bandwidths, coefficients), lower, upper)
+    free = kernel_sum(points, bandwidths, coefficients, lower, upper)
     with mpmath.workdps(50):
         total = float(mass(free, lower, upper))
-    return KernelSum(gather(points, bandwidths, coefficients / total), lower, upper)
+    return kernel_sum(points, bandwidths, coefficients / total, lower, upper)
 
 
 def normal_mass(low, high):
@@ -82,7 +82,7 @@ def test_special_arguments():
 
 def test_a_quantile_in_an_empty_gap():
     # Half the mass on each side of a gap without any: every argument in it has probability 1/2.
-    kernels = KernelSum(gather(np.array([0.0, 1e4]), np.array([1.0]), np.array([[0.5, 0.5]])), -math.inf, math.inf)
+    kernels = kernel_sum(np.array([0.0, 1e4]), np.array([1.0]), np.array([[0.5, 0.5]]), -math.inf, math.inf)
     x = evaluated(kernels.quantile, [0.5, 0.4999, 0.5001])
     np.testing.assert_allclose(np.exp(evaluated(kernels.log_cdf, x)), [0.5, 0.4999, 0.5001], rtol=1e-13)
     assert 0.0 < x[1] < 4.0
@@ -92,7 +92,7 @@ def test_a_quantile_in_an_empty_gap():
 def test_heavy_kernels_ten_bandwidths_away_count_beside_a_light_one_here():
     coefficients = np.array([[1e-15, 1.0 - 1e-15]])
     for distance in (9.4, 9.6, 10.0, 12.0, 30.0):
-        kernels = KernelSum(gather(np.array([0.0, distance]), np.array([1.0]), coefficients), -math.inf, math.inf)
+        kernels = kernel_sum(np.array([0.0, distance]), np.array([1.0]), coefficients, -math.inf, math.inf)
         for x in (-1.0, 0.0, 0.5):
             with mpmath.workdps(50):
                 exact = float(mpmath.log(mass(kernels, -math.inf, x)))

@@ -1,23 +1,23 @@
 """Lower-tail probabilities and quantiles of a sum of Gaussian kernels cut at a lower bound.
 
-The upper tail is the lower tail of the mirrored places, so each loop is written once. Rung k has the places
-``places[a:b]`` where ``a, b = offsets[k : k + 2]`` (as in `mixture.py`). ``prefix[a + k + i]`` is the sum over its
-first i places of the coefficient times the kernel's mass above the bound: what these contribute to the probability of
+The upper tail is the lower tail of the mirrored places, so each formula is written once. Nothing is compiled here: the
+error function is most of the work. ``prefix[a + k + i]``, with a the offset of rung k, is the sum over its first i
+places of the coefficient times the kernel's mass above the bound: what these contribute to the probability of
 everything below an x that lies far above them.
 """
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 
-from amortized_kde.numerics.gaussian import central_mass, scaled_mass
-from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.order import first_at_least
+from amortized_kde.numerics.mixture import Rungs
 
-__all__ = ["Tail", "invert", "log_tail"]
+__all__ = ["Tail", "invert", "log_tail", "tail_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -25,120 +25,171 @@ Index = NDArray[np.int64]
 # Phi(-9.5) = 1e-21 and Phi(-39) underflows.
 _FULL = 9.5
 _NOTHING = 39.0
-_BLOCK = 256
+# Kernels at a time, which then stay in the cache.
+_PAIRS = 1 << 15
 # Bisection alone needs fewer steps than this for any two float64 numbers.
 _MOST_STEPS = 1100
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
+_LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 class Tail(NamedTuple):
-    """What the loops need: places, coefficients (m,), prefix (m + r,), offsets (r + 1,), bandwidths (r,), bound."""
+    """Rungs, the mass of each kernel below the bound (m,), the prefix (m + r,), and the bound."""
 
-    places: Array
-    coefficients: Array
+    rungs: Rungs
+    below: Array
     prefix: Array
-    offsets: Index
-    bandwidths: Array
     bound: float
 
 
-@compiled
-def _log_kernel_mass(place: float, h: float, bound: float, x: float) -> float:
-    """Logarithm of a kernel's mass between the bound and x > bound; finite where the mass underflows."""
-    u = (x - place) / h
-    if u >= 0.0:
-        return math.log(central_mass((bound - place) / h, u))
-    # From x to the bound directly: near the bound their distances to the place would cancel.
-    return -0.5 * u * u + math.log(scaled_mass(-u, (x - bound) / h))
+def tail_of(rungs: Rungs, bound: float) -> Tail:
+    """Prepare the rungs for their lower tail."""
+    below = ndtr((bound - rungs.places) / rungs.spread)
+    above = rungs.coefficients * ndtr((rungs.places - bound) / rungs.spread)
+    prefix = np.zeros(rungs.places.size + rungs.bandwidths.size)
+    for k, (a, b) in enumerate(pairwise(rungs.offsets)):
+        # Extended precision where the platform has it: a million terms then add up to the last bit.
+        prefix[a + k + 1 : b + k + 1] = np.cumsum(above[a:b], dtype=np.longdouble)
+    return Tail(rungs, below, prefix, bound)
 
 
-@compiled
-def _log_probability(tail: Tail, x: float, known: float) -> float:
-    """Logarithm of the lower-tail probability, without terms that are negligible beside exp(known)."""
-    if x <= tail.bound:
-        return -math.inf
-    enough = 1e-4 - math.exp(known)
-    # First the near kernels; where that is little, all whose mass does not underflow; then all, by their logarithms.
-    for reach in (_FULL, _NOTHING, math.inf):
-        total, largest = 0.0, -math.inf if reach == math.inf else 0.0
-        for k in range(tail.bandwidths.size):
-            h, first = tail.bandwidths[k], tail.offsets[k]
-            places, row = tail.places[first : tail.offsets[k + 1]], tail.coefficients[first : tail.offsets[k + 1]]
-            start, stop = 0, places.size
-            if reach < math.inf:
-                start = first_at_least(places, x - _FULL * h)
-                total += tail.prefix[first + k + start]
-                stop = first_at_least(places, x + reach * h)
-            # Summed by blocks: a hundred thousand equal terms in a row would add up their rounding to 1e-12.
-            for block in range(start, stop, _BLOCK):
-                part = 0.0
-                for i in range(block, min(block + _BLOCK, stop)):
-                    log_mass = _log_kernel_mass(places[i], h, tail.bound, x)
-                    if reach < math.inf:
-                        part += row[i] * math.exp(log_mass)
-                        continue
-                    term = math.log(row[i]) + log_mass
-                    if term > largest:
-                        total *= math.exp(largest - term)
-                        largest = term
-                    if term > -math.inf:
-                        total += math.exp(term - largest)
-                total += part
-        if total > (enough if reach == _FULL else 1e-280) or (reach == _NOTHING and known > -600.0):
-            break
-    return min(largest + math.log(total), 0.0)
+def _quadrature(u: Array, width: Array) -> Array:
+    """Mean of exp(-v^2/2 + u^2/2) over v from u - width to u, to 1e-16 if width * max(1, -u) < 1/10."""
+    t = 0.5 * width[:, None] * (1.0 + _NODES)
+    return np.asarray(np.sum(0.5 * _WEIGHTS * np.exp(t * (u[:, None] - 0.5 * t)), axis=1))
 
 
-@compiled
-def _slope(tail: Tail, x: float, log_probability: float) -> float:
-    """Derivative of the log-probability at x: density over probability."""
-    total = 0.0
-    for k in range(tail.bandwidths.size):
-        h, i, stop = tail.bandwidths[k], tail.offsets[k], tail.offsets[k + 1]
-        i += first_at_least(tail.places[i:stop], x - _NOTHING * h)
-        while i < stop and tail.places[i] < x + _NOTHING * h:
-            u = (x - tail.places[i]) / h
-            total += tail.coefficients[i] / h * math.exp(-0.5 * u * u)
-            i += 1
-    return total / math.sqrt(2.0 * math.pi) / math.exp(log_probability)
+def _mass(u: Array, below: Array, width: Array) -> Array:
+    """Phi(u) - Phi(u - width) for kernels u bandwidths below x, of which `below` lies below the bound."""
+    mass = ndtr(u) - below
+    # Near the bound the two would cancel.
+    close = np.flatnonzero(width * np.maximum(1.0, -u) < 0.1)
+    u, width = u[close], width[close]
+    mass[close] = width * np.exp(-0.5 * u * u - _LOG_SQRT_2PI) * _quadrature(u, width)
+    return np.asarray(mass)
 
 
-@entry
-def log_tail(tail: Tail, at: Array, out: Array, slopes: Array) -> None:
-    """Add the probability below each of `at` to what `out` holds, both as logarithms; minus infinity is nothing.
+def _log_mass(u: Array, width: Array) -> Array:
+    """The logarithm of the same, finite where it underflows."""
+    log = log_ndtr(u)
+    log += np.log1p(-np.exp(log_ndtr(u - width) - log))
+    close = np.nonzero(width * np.maximum(1.0, -u) < 0.1)
+    u, width = u[close], width[close]
+    log[close] = np.log(width) - 0.5 * u * u - _LOG_SQRT_2PI + np.log(_quadrature(u, width))
+    return np.asarray(log)
 
-    `slopes` is empty, or gets what the kernels contribute to the derivative of the logarithm by the argument.
+
+def _pieces(counts: Index) -> list[tuple[int, int]]:
+    """Ranges of arguments with about `_PAIRS` kernels in all, or a single argument."""
+    ends = np.cumsum(counts)
+    edges = np.searchsorted(ends, np.arange(_PAIRS, ends[-1], _PAIRS), side="right")
+    return list(pairwise(np.unique([0, *edges, counts.size]).tolist()))
+
+
+def _window_sums(tail: Tail, k: int, starts: Index, counts: Index, x: Array) -> Array:
+    """Sum over the `counts` kernels of a rung from `starts` on, each coefficient times the mass between bound and x."""
+    sums, rungs, h = np.zeros(x.size), tail.rungs, tail.rungs.bandwidths[k]
+    used = np.flatnonzero(counts > 0)
+    starts, counts, x = starts[used], counts[used], x[used]
+    for first, last in _pieces(counts) if used.size else []:
+        count = counts[first:last]
+        begins = np.cumsum(count) - count
+        kernel = np.arange(begins[-1] + count[-1]) + np.repeat(starts[first:last] - begins, count)
+        u = np.repeat(x[first:last], count) - rungs.places[kernel]
+        width = np.repeat((x[first:last] - tail.bound) / h, count)
+        terms = rungs.coefficients[kernel] * _mass(u / h, tail.below[kernel], width)
+        # Each sum is pairwise: a hundred thousand equal terms do not add up their rounding.
+        sums[used[first:last]] = np.add.reduceat(terms, begins)
+    return sums
+
+
+def _probability(tail: Tail, x: Array, reach: Array) -> Array:
+    """Probability below x, with the kernels whose centre is at most `reach` bandwidths above x."""
+    total = np.zeros(x.size)
+    rungs = tail.rungs
+    for k, (a, b) in enumerate(pairwise(rungs.offsets)):
+        places, h = rungs.places[a:b], rungs.bandwidths[k]
+        start, stop = np.searchsorted(places, x - _FULL * h), np.searchsorted(places, x + reach * h)
+        total += tail.prefix[a + k + start] + _window_sums(tail, k, a + start, stop - start, x)
+    return total
+
+
+def _exact_log_probability(tail: Tail, x: Array) -> Array:
+    """The slow sure way: every term, relative to the largest."""
+    out, rungs, h = np.empty(x.size), tail.rungs, tail.rungs.spread
+    rows = max(1, _PAIRS // rungs.places.size)
+    for i in range(0, x.size, rows):
+        at = x[i : i + rows, None]
+        out[i : i + rows] = logsumexp(
+            _log_mass((at - rungs.places) / h, (at - tail.bound) / h), b=rungs.coefficients, axis=1
+        )
+    return out
+
+
+def log_tail(tail: Tail, at: Array, known: Array) -> Array:
+    """Give the logarithm of exp(known) + the probability below each of `at`; NaN stays NaN.
+
+    Terms that are negligible beside exp(known) are left out.
     """
-    for j in range(at.size):
-        known = out[j]
-        log = math.nan if math.isnan(at[j]) else _log_probability(tail, at[j], known)
-        if known > -math.inf:
-            log = min(max(log, known) + math.log1p(math.exp(-abs(log - known))), 0.0)
-        if slopes.size > 0:
-            slopes[j] = _slope(tail, at[j], log)
-        out[j] = log
+    out = np.where(np.isnan(at), math.nan, known)
+    inside = np.flatnonzero(at > tail.bound)
+    x, known = at[inside], known[inside]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = _log_probability(tail, x, known)
+        out[inside] = np.minimum(np.where(known > -math.inf, np.logaddexp(log, known), log), 0.0)
+    return out
+
+
+def _log_probability(tail: Tail, x: Array, known: Array) -> Array:
+    total = _probability(tail, x, np.full(x.size, _FULL))
+    # What lies farther is negligible beside what was found, or is all there is.
+    reach = np.minimum(np.sqrt(2.0 * (46.0 - np.maximum(np.log(total), known))), _NOTHING)
+    more = np.flatnonzero(reach > 10.5)
+    total[more] = _probability(tail, x[more], reach[more])
+    log = np.log(total)
+    tiny = np.flatnonzero((total < 1e-280) & (known < -600.0))
+    log[tiny] = _exact_log_probability(tail, x[tiny])
+    return np.asarray(log)
 
 
 def invert(
-    log_probability: Callable[[Array], tuple[Array, Array]], log_p: Array, start: Array, lowest: Array, highest: Array
+    log_probability: Callable[[Array], Array],
+    log_density: Callable[[Array], Array],
+    log_p: Array,
+    start: Array,
+    low: Array,
+    high: Array,
 ) -> Array:
-    """Find the x between `lowest` and `highest` whose lower-tail log-probability is each of `log_p`.
+    """Find the x between `low` and `high` whose lower-tail log-probability is each of `log_p`.
 
-    `log_probability` gives the logarithm and its slope. Newton's method on the logarithm (which is concave in the tails
-    of a kernel), kept inside a shrinking bracket, until x moves no more.
+    Newton's method, kept inside a shrinking bracket, until x moves no more or the logarithm is right to the last bit.
     """
-    x, low, high = np.clip(start, lowest, highest), lowest.copy(), highest.copy()
-    left = np.arange(x.size)
+    x, low, high, left = np.clip(start, low, high), low.copy(), high.copy(), np.arange(start.size)
+    lowest = low.copy()
     for _ in range(_MOST_STEPS):
         if left.size == 0:
             break
         here, target = x[left], log_p[left]
-        log_f, slope = log_probability(here)
+        log_f = log_probability(here)
         low[left], high[left] = np.where(log_f < target, here, low[left]), np.where(log_f < target, high[left], here)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            following = here + (target - log_f) / slope
         a, b = low[left], high[left]
-        following = np.where((a < following) & (following < b), following, a + 0.5 * (b - a))
-        done = (log_f == target) | (following == here) | ~((a < following) & (following < b))
+        steps = [*_steps(here, log_f, target, log_density(here), lowest[left]), a + 0.5 * (b - a)]
+        settled = (steps[0] == here) | (np.abs(log_f - target) <= 2e-16 * np.maximum(1.0, -target))
+        # The first step that stays inside the bracket is taken, bisection if none does.
+        following = np.select([(a < step) & (step < b) for step in steps], steps, math.nan)
+        done = settled | ~((a < following) & (following < b))
         x[left] = np.where(done, here, following)
         left = left[~done]
     return x
+
+
+def _steps(x: Array, log_f: Array, target: Array, log_density: Array, lowest: Array) -> list[Array]:
+    """Newton's step on the normal quantile of the probability, which for one kernel is linear in x, and another on its
+    logarithm against that of x - lowest, which near a bound is linear too.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        z = ndtri_exp(log_f)
+        as_normal = x + (ndtri_exp(target) - z) * np.exp(-0.5 * z * z - _LOG_SQRT_2PI - log_density)
+        gap = x - lowest
+        as_power = lowest + gap * np.exp((target - log_f) * np.exp(log_f - log_density) / gap)
+    return [as_normal, as_power]
