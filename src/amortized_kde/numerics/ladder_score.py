@@ -25,8 +25,9 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32] | NDArray[np.float64]
 Index = NDArray[np.int64]
 
-# A share so small moves neither the score nor, times its derivative, the network.
+# In training a share so small moves neither the score nor, times its derivative, the network.
 _NEGLIGIBLE = 1e-6
+_TINIEST = 1e-300
 _LN2 = math.log(2.0)
 _PER_H = math.sqrt(0.5 / _LN2)
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
@@ -85,8 +86,9 @@ def _visit(
 ) -> None:
     """Add the kernels at x to `totals`; or, if `slopes` has room, write the sums of kernels times `ratios` there."""
     low, high, last = 0, at.size, -FRESH
+    least = _NEGLIGIBLE if exact is None else _TINIEST
     for k in range(bandwidths.size):
-        if shares[k] < _NEGLIGIBLE:
+        if shares[k] < least:
             continue
         h = bandwidths[k]
         low += first_at_least(at[low:high], x - reach * h)

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.numerics.exponential import exp_nonpositive
+from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
@@ -31,14 +31,16 @@ FRESH = 4
 FAINT = 0.02
 # The largest sample of the training tasks.
 LARGEST = 4096
+# Samples up to this size are taken as one matrix.
+_SMALL = 128
+# Fewer neighbours than this have none at all at the finer rungs.
+_NOBODY = 1e-17
 # At more than so many bandwidths from a bound a kernel has all its mass inside, to the last bit.
 _INSIDE = 8.3
-# From so many neighbours on they are counted in bins, half a bandwidth wide, out to seven bandwidths; each has the
-# kernel's mean over the bin.
+# From so many neighbours on they are counted in bins, a quarter of a bandwidth wide, out to seven bandwidths.
 _CROWD = 48
-_BIN = 0.5
-_EDGES = _BIN * np.arange(15)
-_MEANS = math.sqrt(0.5 * math.pi) * np.diff([math.erf(edge / math.sqrt(2.0)) for edge in _EDGES]) / _BIN
+_BIN = 0.25
+_BINS = 28
 
 
 @compiled
@@ -80,7 +82,7 @@ def _product(kernel: Array, inverse: Array) -> float:
 
 @compiled
 def _around(points: Array, i: int, bandwidths: Array, inverse: Array, kernel: Array, left: Array, right: Array) -> None:
-    """Write the sums to both sides of point i, rung by rung, over all points that matter."""
+    """Write the sums to both sides of point i to left[:, i] and right[:, i], over all points that matter."""
     x, low, high = points[i], 0, points.size
     for k in range(bandwidths.size):
         h = bandwidths[k]
@@ -91,32 +93,62 @@ def _around(points: Array, i: int, bandwidths: Array, inverse: Array, kernel: Ar
             _start(points[low:high], x, h, near)
         else:
             _sharpen(near)
-        left[k] = _product(kernel[low:i], inverse[k, low:i])
-        right[k] = _product(kernel[i + 1 : high], inverse[k, i + 1 : high])
+        left[k, i] = _product(kernel[low:i], inverse[k, low:i])
+        right[k, i] = _product(kernel[i + 1 : high], inverse[k, i + 1 : high])
 
 
 @compiled
-def _one_side(points: Array, x: float, h: float, lower: float, upper: float, sign: float) -> float:
-    """Sum over the points on one side of x, in bins unless they are few: `points` are all to its right, or left."""
+def _all_around(points: Array, bandwidths: Array, inverse: Array, kernel: Array, left: Array, right: Array) -> None:
+    """The same for all points of a small sample at once: long loops, and none to find where they end."""
     n = points.size
-    near = first_at_least(points, x + REACH * h) if sign > 0.0 else n - first_at_least(points, x - REACH * h)
-    total, margin = 0.0, _INSIDE * h
-    if near <= _CROWD:
-        for m in range(near):
-            at = points[m] if sign > 0.0 else points[n - 1 - m]
+    for k in range(bandwidths.size):
+        if k % FRESH == 0:
+            per_h = 1.0 / bandwidths[k]
+            for i in range(n):
+                row, x = kernel[i * n : i * n + n], points[i]
+                for j in range(n):
+                    u = (points[j] - x) * per_h
+                    row[j] = exp_nonpositive(max(-0.5 * u * u, LOWEST_EXPONENT))
+        else:
+            _sharpen(kernel[: n * n])
+        largest = 0.0
+        for i in range(n):
+            row = kernel[i * n : i * n + n]
+            left[k, i] = _product(row[:i], inverse[k, :i])
+            right[k, i] = _product(row[i + 1 :], inverse[k, i + 1 : n])
+            largest = max(largest, left[k, i] + right[k, i])
+        if largest < _NOBODY:
+            left[k + 1 :, :n] = 0.0
+            right[k + 1 :, :n] = 0.0
+            break
+
+
+@compiled
+def _running_sums(points: Array) -> Array:
+    """Sums of the first 0, 1, 2, ... distances from the first point."""
+    sums = np.zeros(points.size + 1)
+    for j in range(points.size):
+        sums[j + 1] = sums[j] + (points[j] - points[0])
+    return sums
+
+
+@compiled
+def _beyond(points: Array, sums: Array, i: int, h: float, lower: float, upper: float) -> float:
+    """Sum over the points after point i, in bins unless they are few; a bin's points lie where their mean does."""
+    x, first = points[i], i + 1
+    near = first_at_least(points[first:], x + REACH * h)
+    few = near <= _CROWD
+    total, margin, before = 0.0, _INSIDE * h, 0
+    for b in range(near if few else _BINS):
+        until = b + 1
+        if not few:
+            until = first_at_least(points[first : first + near], x + (b + 1.0) * _BIN * h)
+        if until > before:
+            at = points[first + before]
+            if not few:
+                at = points[0] + (sums[first + until] - sums[first + before]) / (until - before)
             u = (at - x) / h
             e = math.exp(-0.5 * u * u)
-            if at - lower < margin or upper - at < margin:
-                e /= central_mass((lower - at) / h, (upper - at) / h)
-            total += e
-        return total
-    window = points[:near] if sign > 0.0 else points[n - near :]
-    before = 0
-    for b in range(_MEANS.size):
-        edge = x + sign * (b + 1) * _BIN * h
-        until = first_at_least(window, edge) if sign > 0.0 else near - first_at_least(window, edge)
-        if until > before:
-            e, at = _MEANS[b], min(max(x + sign * (b + 0.5) * _BIN * h, lower), upper)
             if at - lower < margin or upper - at < margin:
                 e /= central_mass((lower - at) / h, (upper - at) / h)
             total += (until - before) * e
@@ -149,26 +181,34 @@ def neighbour_rows(
     larger than LARGEST count as if they had that size.
     """
     rungs = bandwidths.shape[1]
-    kernel, inverse, right, left = np.empty(room), np.empty((rungs, room)), np.empty(rungs), np.empty(rungs)
+    kernel, inverse = np.empty(max(room, _SMALL * _SMALL)), np.empty((rungs, room))
+    right, left = np.empty((rungs, room)), np.empty((rungs, room))
     for t in range(start, stop):
         points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
-        exact = points.size <= room
+        n, exact = points.size, points.size <= room
+        mirrored, sums, mirrored_sums = points, points, points
         if exact:
             inverse_masses(points, h, lower[t], upper[t], inverse)
-        share = min(1.0, (LARGEST - 1.0) / max(points.size - 1.0, 1.0))
+        else:
+            mirrored = -points[::-1]
+            sums, mirrored_sums = _running_sums(points), _running_sums(mirrored)
+        if n <= _SMALL:
+            _all_around(points, h, inverse, kernel, left, right)
+        share = min(1.0, (LARGEST - 1.0) / max(n - 1.0, 1.0))
         pooled[t] = 0.0
         for a in range(anchor_offsets[t], anchor_offsets[t + 1]):
             i = anchors[a]
-            if exact:
-                _around(points, i, h, inverse, kernel, left, right)
-            else:
+            place = i if exact else 0
+            if not exact:
                 for k in range(rungs):
-                    right[k] = _one_side(points[i + 1 :], points[i], h[k], lower[t], upper[t], 1.0)
-                    left[k] = _one_side(points[:i], points[i], h[k], lower[t], upper[t], -1.0)
+                    right[k, 0] = _beyond(points, sums, i, h[k], lower[t], upper[t])
+                    left[k, 0] = _beyond(mirrored, mirrored_sums, n - 1 - i, h[k], -upper[t], -lower[t])
+            elif n > _SMALL:
+                _around(points, i, h, inverse, kernel, left, right)
             for k in range(rungs):
-                both = share * (right[k] + left[k]) + FAINT
+                both = share * (right[k, place] + left[k, place]) + FAINT
                 crowd = math.log(both)
                 crowds[a, k] = crowd
-                sides[a, k] = share * abs(right[k] - left[k]) / both
+                sides[a, k] = share * abs(right[k, place] - left[k, place]) / both
                 pooled[t, k] += masses[a] * crowd
                 pooled[t, rungs + k] += masses[a] * crowd * crowd

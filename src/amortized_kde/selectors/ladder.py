@@ -73,6 +73,8 @@ def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, thread
     shares, epsilons = shares_and_background(
         model.arrays, standards.wholes(found.wholes), told, standards.points(found.points), own
     )
+    shares[shares < _UNUSED] = 0.0
+    shares /= shares.sum(axis=1, keepdims=True)
     beyond = np.maximum(samples.sizes / LARGEST, 1.0)
     return Smoothing(
         found.bandwidths * beyond[:, None] ** -0.2,
@@ -92,10 +94,8 @@ def ladder_of_one(answer: Smoothing, n: int) -> tuple[Array, Array]:
     Rungs that no point uses are left out.
     """
     anchors, shares = answer.anchors[: answer.offsets[1]], answer.shares[: answer.offsets[1]]
-    shares = np.where(shares > _UNUSED, shares, 0.0)
     used = np.flatnonzero(shares.any(axis=0))[::-1]
     kept = np.ascontiguousarray(shares[:, used].T)
-    kept /= kept.sum(axis=0)
     if anchors.size < n:
         ranks = np.arange(n, dtype=np.float64)
         kept = np.stack([np.interp(ranks, anchors, row) for row in kept])
