@@ -16,8 +16,8 @@ PACKAGE = Path(amortized_kde.__file__).parent
 RANKS = {
     1: ["errors", "numerics", "figures"],
     2: ["sample", "domain", "shape", "background", "kernels"],
-    3: ["density", "ensembles", "features"],
-    4: ["score", "network", "models"],
+    3: ["density", "ensembles", "features", "ladder"],
+    4: ["score", "network", "ladder_network", "models"],
     5: ["selectors", "tasks"],
     6: ["estimate", "training"],
     7: ["benchmark"],
@@ -31,6 +31,7 @@ NEIGHBOURS = {
     ("numerics", "errors"),
     ("figures", "errors"),
     ("models", "network"),
+    ("ladder", "features"),
     ("cli", "integrations"),
 }
 

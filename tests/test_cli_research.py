@@ -14,11 +14,13 @@ def test_models_are_listed_and_shown():
     listed = runner.invoke(app, ["models"])
     assert listed.exit_code == 0
     assert {line.split()[0] for line in listed.stdout.splitlines()} == {
+        "adaptive",
         "gaussian",
         "gmm16",
         "gmm32",
         "gmm8",
         "multifamily",
+        "single",
     }
     card = json.loads(runner.invoke(app, ["models", "gmm32", "--json"]).stdout)
     assert card["recipe"]["seed"] == 2026

@@ -17,7 +17,7 @@ from amortized_kde.numerics.neighbours import LARGEST, neighbour_rows
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 
-__all__ = ["EXPONENTS", "LARGEST", "POINT_FEATURES", "SAMPLE_FEATURES", "Description", "describe"]
+__all__ = ["CONVENTIONS", "EXPONENTS", "LARGEST", "POINT_FEATURES", "SAMPLE_FEATURES", "Description", "describe"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -57,20 +57,35 @@ POINT_FEATURES = (
 )
 
 
+CONVENTIONS = {
+    "frame": "origin: median; unit: sqrt(sd x IQR/1.349), IQR/1.349 taken as at least sd/1024; of a constant sample a "
+    "quarter of the distance of its two bounds, or the distance to its one",
+    "ladder": "bandwidths 2^8, 2^7, ..., 2^-16 units",
+    "sizes": f"n limited to 1..{LARGEST}; beyond, bandwidths shrink as n^(-1/5)",
+    "crowd": "ln(0.02 + sum over the other points of exp(-d^2/2h^2)/Z) at each rung",
+    "features": "standardised, and held inside the range of the training tasks; the same for a mirrored sample",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Description:
     """Samples as the adaptive models see them; `usable` says which have a scale at all.
 
+    Of those that are `narrow` the middle half, though not constant, lies within the finest bandwidth.
+
     `bandwidths` is (samples, rungs), `points` (anchors, features), `wholes` (samples, features); sample t has the
-    anchors number ``offsets[t]`` to ``offsets[t + 1] - 1``, and anchor a is its value number ``anchors[a]``.
+    anchors number ``offsets[t]`` to ``offsets[t + 1] - 1``; anchor a is its value number ``anchors[a]`` and stands for
+    the share ``masses[a]`` of its values.
     """
 
     usable: Flags
+    narrow: Flags
     locations: Array
     scales: Array
     bandwidths: Array
     anchors: Index
     offsets: Index
+    masses: Array
     points: Array
     wholes: Array
 
@@ -82,9 +97,11 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
     quantiles = _quantiles(samples, np.concatenate([_PROBABILITIES, [0.5, 0.25, 0.75], 1.0 - _PROBABILITIES]))
     count = _PROBABILITIES.size
     low, middle, high = quantiles[:, :count], quantiles[:, count], quantiles[:, count + 3 :]
-    scales = _scales(sd, quantiles[:, count + 2] - quantiles[:, count + 1], raw[:, 5], lower, upper)
+    quartiles = quantiles[:, count + 2] - quantiles[:, count + 1]
+    scales = _scales(sd, quartiles, raw[:, 5], lower, upper)
     usable = (scales > 0.0) & (scales < math.inf) & (n > 0)
     unit = np.where(usable, scales, 1.0)
+    narrow = (quartiles > 0.0) & (quartiles < unit * 2.0 ** EXPONENTS[-1])
     anchors, offsets, masses = _anchors(samples.sizes)
     bandwidths = unit[:, None] * 2.0**EXPONENTS
     crowds, sides = np.empty((anchors.size, EXPONENTS.size)), np.empty((anchors.size, EXPONENTS.size))
@@ -138,7 +155,7 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
     position = np.arcsinh(2.0 * (at - middle[own]) / unit[own])
     below, above = _logs((at - lower[own]) / unit[own]), _logs((upper[own] - at) / unit[own])
     points = _points(crowds, sides, position, below, above, odd[own])
-    return Description(usable, middle, unit, bandwidths, anchors, offsets, points, wholes)
+    return Description(usable, narrow, middle, unit, bandwidths, anchors, offsets, masses, points, wholes)
 
 
 def _logs(distance: Array) -> Array:
@@ -197,28 +214,26 @@ def _anchors(sizes: Index) -> tuple[Index, Index, Array]:
 
 
 def _mean_and_sd(pooled: Array) -> tuple[Array, Array]:
-    mean, square = np.split(pooled, 2, axis=1)
-    return mean, np.sqrt(np.maximum(square - mean * mean, 0.0) + 1e-6)
+    mean, variance = np.split(pooled, 2, axis=1)
+    return mean, np.sqrt(variance + 1e-6)
 
 
 def _spacings(samples: Samples, unit: Array, anchors: Index, offsets: Index) -> Array:
-    """Mean, sd and skewness of log-spacings, and the share of ties, of the spacings at the anchors."""
-    counts = np.diff(offsets)
-    own = np.repeat(np.arange(len(samples)), counts)
-    place = samples.offsets[:-1][own] + anchors
-    inner = anchors < samples.sizes[own] - 1
-    place, own = place[inner], own[inner]
-    spacing = (samples.values[place + 1] - samples.values[place]) * samples.sizes[own] / unit[own]
-    logs = np.log(spacing + 1e-4)
-    rows = np.stack([np.ones(own.size), logs, logs**2, logs**3, spacing == 0.0], axis=1)
-    sums = np.zeros((len(samples), 5))
-    for column in range(5):
-        sums[:, column] = np.bincount(own, rows[:, column], minlength=len(samples))
-    number = np.maximum(sums[:, 0], 1.0)
-    mean, second, third = (sums[:, k] / number for k in (1, 2, 3))
-    sd = np.sqrt(np.maximum(second - mean**2, 0.0) + 1e-2)
-    skewness = (third - 3.0 * mean * second + 2.0 * mean**3) / sd**3
-    return np.stack([mean, sd, np.clip(skewness, -5.0, 5.0), sums[:, 4] / number], axis=1)
+    """Mean, sd and skewness of log-spacings, and the share of ties, of the spacings to both sides of the anchors."""
+    own = np.repeat(np.arange(len(samples)), np.diff(offsets))
+    place, last = samples.offsets[:-1][own] + anchors, samples.sizes[own] - 1
+    before, after = np.flatnonzero(anchors > 0), np.flatnonzero(anchors < last)
+    right = np.concatenate([place[before], place[after] + 1])
+    own = np.concatenate([own[before], own[after]])
+    spacing = (samples.values[right] - samples.values[right - 1]) * samples.sizes[own] / unit[own]
+    logs, count = np.log(spacing + 1e-4), len(samples)
+    number = np.maximum(np.bincount(own, minlength=count), 1)
+    mean = np.bincount(own, logs, minlength=count) / number
+    off = logs - mean[own]
+    sd = np.sqrt(np.bincount(own, off**2, minlength=count) / number + 1e-2)
+    skewness = np.bincount(own, off**3, minlength=count) / number / sd**3
+    ties = np.bincount(own, spacing == 0.0, minlength=count) / number
+    return np.stack([mean, sd, np.clip(skewness, -5.0, 5.0), ties], axis=1)
 
 
 def _points(crowds: Array, sides: Array, position: Array, below: Array, above: Array, odd: Array) -> Array:

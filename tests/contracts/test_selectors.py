@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::amortized_kde.errors.FallbackWa
 # R's bins depend on where zero lies.
 SHIFT_EXEMPT = {"sheather-jones-r"}
 # The paper's five features have a signed mean and skewness, which its networks do not treat alike.
-REFLECTION_EXEMPT = {"amortized", *(f"amortized:{model}" for model in ("multifamily", "gmm8", "gmm16", "gmm32"))}
+REFLECTION_EXEMPT = {f"amortized:{model}" for model in ("multifamily", "gmm8", "gmm16", "gmm32")}
 
 SHAPES = {
     "normal": lambda rng, n: rng.standard_normal(n),
@@ -188,7 +188,10 @@ def test_a_fitted_density_survives_pickle(method, data):
     assume(h is not None)
     d = akde.fit(x, method=method, bounds=bounds)
     twin = pickle.loads(pickle.dumps(d))
-    assert d.bandwidth == twin.bandwidth == h
+    assert d.bandwidth == twin.bandwidth
+    # By that name a density has many bandwidths and a bandwidth is one.
+    if method != "amortized":
+        assert d.bandwidth == pytest.approx(h, rel=1e-12)
     assert np.array_equal(d.logpdf(x), twin.logpdf(x))
     assert np.array_equal(d.sample(5, rng=3), twin.sample(5, rng=3))
     assert d.method == twin.method == method

@@ -7,8 +7,8 @@ from amortized_kde.tasks import draw_tasks, world
 from amortized_kde.training.recipe import find_recipe, find_world, recipe_names
 
 
-def test_the_papers_recipes_are_there():
-    assert set(recipe_names()) == {"gaussian", "multifamily", "gmm8", "gmm16", "gmm32"}
+def test_the_papers_recipes_are_there_and_the_two_past_it():
+    assert set(recipe_names()) == {"gaussian", "multifamily", "gmm8", "gmm16", "gmm32", "adaptive", "single"}
 
 
 @pytest.mark.parametrize("name", ["multifamily", "gmm8", "gmm16", "gmm32"])

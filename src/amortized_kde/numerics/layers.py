@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.numerics.jit import ROWS, TILE, compiled, entry, weighted_sums
 
-__all__ = ["ROWS", "TILE", "forward_rows"]
+__all__ = ["ROWS", "TILE", "forward_rows", "linear_rows"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -77,3 +77,37 @@ def forward_rows(
         for r in range(block):
             z = sums[r * TILE]
             out[row + r] = max(z, 0.0) + math.log1p(math.exp(-abs(z)))
+
+
+@entry
+def linear_rows(
+    inputs: Array,
+    weights: Array,
+    biases: Array,
+    units: Index,
+    given: Array,
+    sums: Array,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Write W x + b of rows start .. stop - 1 of `inputs` to `out`; inputs that are zero in a whole block are left out.
+
+    `weights` is (in, out) with `out` filled up with zeros to a multiple of `TILE`, and flat; so is `biases`. The rest
+    is room to work in: `units` (in,), `given` (in x ROWS,), `sums` (ROWS x TILE,).
+    """
+    outputs, stride = out.shape[1], biases.size
+    for row in range(start, stop, ROWS):
+        block, count = min(ROWS, stop - row), 0
+        for k in range(inputs.shape[1]):
+            units[count] = k
+            active = 0
+            for r in range(ROWS):
+                given[count * ROWS + r] = inputs[row + min(r, block - 1), k]
+                active += given[count * ROWS + r] != 0.0
+            count += active > 0
+        for tile in range(0, stride, TILE):
+            weighted_sums(weights, biases, units, given, sums, tile, stride, tile, 0, count)
+            for r in range(block):
+                for i in range(min(TILE, outputs - tile)):
+                    out[row + r, tile + i] = sums[r * TILE + i]

@@ -175,7 +175,7 @@ def neighbour_rows(
 ) -> None:
     """Write ln(left + right + FAINT) and |right - left| / (left + right + FAINT) of every anchor, (anchors, k) each.
 
-    The first's mean and mean square over a sample's anchors go to `pooled` (samples, 2 k), each anchor with its mass.
+    The first's mean and variance over a sample's anchors go to `pooled` (samples, 2 k), each anchor with its mass.
     Sample t has the anchors number anchor_offsets[t] .. anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). In
     samples larger than `room` neighbours that are many are counted in bins, so that an anchor costs O(log n). Samples
     larger than LARGEST count as if they had that size.
@@ -211,4 +211,7 @@ def neighbour_rows(
                 crowds[a, k] = crowd
                 sides[a, k] = share * abs(right[k, place] - left[k, place]) / both
                 pooled[t, k] += masses[a] * crowd
-                pooled[t, rungs + k] += masses[a] * crowd * crowd
+        # In a second pass, so that nothing cancels.
+        for a in range(anchor_offsets[t], anchor_offsets[t + 1]):
+            for k in range(rungs):
+                pooled[t, rungs + k] += masses[a] * (crowds[a, k] - pooled[t, k]) ** 2

@@ -40,6 +40,7 @@ _WORDS = {
     "spacing sd": (1.0, "its spacings differ more"),
     "|skewness|": (1.0, "it is more skewed"),
 }
+_NARROW = "its middle half is narrower than the finest bandwidth"
 _TOLD = [SAMPLE_FEATURES.index(name) for name in _WORDS]
 _SIGNS = np.array([sign for sign, _ in _WORDS.values()])
 
@@ -50,13 +51,14 @@ class Smoothing:
 
     Sample t has the bandwidths ``bandwidths[t]`` (rungs,), descending, and the anchors number ``offsets[t]`` to
     ``offsets[t + 1] - 1``; anchor a is its value number ``anchors[a]`` and has the shares ``shares[a]``. Between two
-    anchors shares lie linearly in rank. The background has the probability ``epsilons[t]``, and where a side is open,
-    ``locations[t]`` and ``scales[t]``.
+    anchors shares lie linearly in rank, so that in a mean over all values anchor a counts ``masses[a]``. The background
+    has the probability ``epsilons[t]``, and where a side is open, ``locations[t]`` and ``scales[t]``.
     """
 
     bandwidths: Array
     anchors: Index
     offsets: Index
+    masses: Array
     shares: Array
     epsilons: Array
     locations: Array
@@ -80,6 +82,7 @@ def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, thread
         found.bandwidths * beyond[:, None] ** -0.2,
         found.anchors,
         found.offsets,
+        found.masses,
         shares,
         epsilons / beyond,
         found.locations,
@@ -109,10 +112,10 @@ def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: 
         part = samples.between(start, stop)
         answer = smooth(model, part, *_ends(bounds, len(part)), threads=threads)
         codes[start:stop] = answer.codes
-        for t in np.flatnonzero(answer.codes >= OK):
-            rows = slice(answer.offsets[t], answer.offsets[t + 1])
-            weights = _point_weights(answer.anchors[rows], int(part.sizes[t]))
-            h[start + t] = np.exp(weights @ (answer.shares[rows] @ np.log(answer.bandwidths[t])))
+        own = np.repeat(np.arange(len(part)), np.diff(answer.offsets))
+        logs = (answer.shares * np.log(answer.bandwidths)[own]).sum(axis=1)
+        mean = np.bincount(own, answer.masses * logs, minlength=len(part))
+        h[start:stop] = np.where(answer.codes >= OK, np.exp(mean), np.nan)
     return Selection(h, codes)
 
 
@@ -132,7 +135,8 @@ def select_single(model: Model, samples: Samples, bounds: Bounds, *, threads: in
 
 def ways_unlike(code: int) -> list[str]:
     """Say in what ways a sample with this code is unlike the training tasks; nothing if it is not."""
-    return [words for bit, (_, words) in enumerate(_WORDS.values()) if code >= UNLIKE and code - UNLIKE >> bit & 1]
+    ways = [*(words for _, words in _WORDS.values()), _NARROW]
+    return [words for bit, words in enumerate(ways) if code >= UNLIKE and code - UNLIKE >> bit & 1]
 
 
 def _standards(model: Model) -> Standards:
@@ -157,18 +161,7 @@ def _codes(samples: Samples, found: Description, standards: Standards) -> Index:
     _, _, low, high = standards.whole[:, _TOLD]
     end = np.where(_SIGNS > 0.0, high, low)
     far = _SIGNS * (found.wholes[:, _TOLD] - end) > _FAR * (high - low)
+    far = np.concatenate([far, found.narrow[:, None]], axis=1)
     # One bit for each way.
-    scaled = np.where(far.any(axis=1), UNLIKE + far @ (1 << np.arange(len(_TOLD))), OK)
+    scaled = np.where(far.any(axis=1), UNLIKE + far @ (1 << np.arange(far.shape[1])), OK)
     return np.where(found.usable, scaled, np.where(samples.sizes < 2, TOO_FEW, CONSTANT)).astype(np.int64)
-
-
-def _point_weights(anchors: Index, n: int) -> Array:
-    """How much each anchor's shares count in the mean over all n points."""
-    if anchors.size == n:
-        return np.full(n, 1.0 / n)
-    gaps = np.diff(anchors).astype(np.float64)
-    # Of the gap - 1 points between two anchors each gives its parts to both: (gap - 1)/2 in all, and one for itself.
-    weights = np.ones(anchors.size)
-    weights[:-1] += 0.5 * (gaps - 1.0)
-    weights[1:] += 0.5 * (gaps - 1.0)
-    return weights / n

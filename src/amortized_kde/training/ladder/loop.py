@@ -15,6 +15,7 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
+from amortized_kde.ladder import CONVENTIONS
 from amortized_kde.ladder_network import Standards
 from amortized_kde.tasks.broad import broad_batch
 from amortized_kde.training.checkpoint import (
@@ -133,6 +134,7 @@ class _Run:
             "kept_step": self.progress.best_step,
             "last_step": self.progress.step,
             "validation_score_bits": self.progress.best_score,
+            "conventions": CONVENTIONS,
             "package_version": importlib.metadata.version("amortized-kde"),
             "command": f"amortized-kde train {self.recipe.name}",
         }

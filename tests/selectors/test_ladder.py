@@ -1,0 +1,107 @@
+"""The default models: what they answer for samples of all kinds, and when they say that they do not know."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import amortized_kde as akde
+from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, UnlikeTrainingWarning
+from amortized_kde.models import load_model
+from amortized_kde.sample import read_samples
+from amortized_kde.selectors import smooth
+from amortized_kde.selectors.ladder import ladder_of_one, ways_unlike
+from amortized_kde.selectors.outcome import UNLIKE
+
+
+def answer(rows, bounds=(-math.inf, math.inf)):
+    samples = read_samples(rows, axis=-1)
+    lower, upper = (np.full(len(samples), end) for end in bounds)
+    return smooth(load_model("adaptive"), samples, lower, upper)
+
+
+def test_amortized_is_adaptive_in_fit_and_single_in_bandwidth():
+    x = np.random.default_rng(0).normal(size=60)
+    assert akde.bandwidth(x) == akde.bandwidth(x, method="amortized:single")
+    d = akde.fit(x)
+    assert d.bandwidths.size > 1
+    assert np.array_equal(d.logpdf(x), akde.fit(x, method="amortized:adaptive").logpdf(x))
+    assert akde.fit(x, method="amortized:single").bandwidths.size == 1
+
+
+@pytest.mark.parametrize("n", [3, 200, 900])
+def test_every_point_has_shares_that_sum_to_one(n):
+    found = answer([np.random.default_rng(n).normal(size=n)])
+    rungs, shares = ladder_of_one(found, n)
+    assert shares.shape == (rungs.size, n)
+    assert np.all(np.diff(rungs) > 0)
+    np.testing.assert_allclose(shares.sum(axis=0), 1.0)
+    assert found.masses.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("method", ["amortized:adaptive", "amortized:single"])
+def test_beyond_the_trained_sizes_the_answer_goes_on_without_a_jump(method):
+    # A smooth quantile function gives samples of one shape and any size.
+    def sized(n):
+        from scipy.special import ndtri
+
+        return ndtri((np.arange(n) + 0.5) / n)
+
+    sizes = np.array([3000, 4000, 4096, 4097, 4200, 6000, 20_000, 300_000])
+    h = np.array([akde.bandwidth(sized(int(n)), method=method) for n in sizes])
+    assert np.all(np.diff(h) < 0)
+    assert h[3] == pytest.approx(h[2], rel=0.02)
+    # From there on the rate is n^(-1/5).
+    np.testing.assert_allclose(h[-1] / h[-2], (sizes[-1] / sizes[-2]) ** -0.2, rtol=0.05)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, None), (None, 10.0), (0.0, 10.0)])
+def test_one_value_has_a_density_where_a_bound_gives_a_scale(bounds):
+    d = akde.fit([3.0], bounds=bounds)
+    assert math.isfinite(d.logpdf(3.0))
+    assert d.cdf(3.0) == pytest.approx(0.5, abs=0.49)
+
+
+def test_without_a_scale_there_is_a_sentence():
+    for x in ([3.0], [2.0, 2.0]):
+        with pytest.raises(DegenerateSampleError, match="no answer"):
+            akde.fit(x)
+    with pytest.warns(BadRowsWarning, match="1 of 2"):
+        h = akde.bandwidth([[1.0, 1.0, 1.0], [1.0, 2.0, 4.0]], axis=-1, method="amortized:adaptive")
+    assert math.isnan(h[0])
+    assert h[1] > 0
+
+
+def test_a_sample_unlike_the_training_world_gets_a_warning_and_an_answer():
+    rng = np.random.default_rng(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        akde.fit(rng.normal(size=200))
+        akde.fit(rng.lognormal(0.0, 2.0, 200), bounds=(0, None))
+    strange = np.append(rng.normal(size=200), 1e15)
+    with pytest.warns(UnlikeTrainingWarning, match="unlike all that the model was trained on"):
+        d = akde.fit(strange)
+    assert np.isfinite(d.logpdf(strange)).all()
+    with pytest.warns(UnlikeTrainingWarning, match="1 of 2 samples"):
+        akde.bandwidth([rng.normal(size=201), strange], axis=-1)
+
+
+def test_ways_are_read_off_the_code():
+    assert ways_unlike(0) == []
+    assert len(ways_unlike(UNLIKE + 5)) == 2
+
+
+def test_truncated_at_the_working_domain():
+    x = np.random.default_rng(4).normal(size=30)
+    d = akde.fit(x, truncate=True)
+    assert d.bounds == d.domain
+    assert d.cdf(d.domain[1]) == 1.0
+
+
+def test_mass_stays_inside_the_bounds():
+    x = np.random.default_rng(5).exponential(size=80)
+    d = akde.fit(x, bounds=(0, None))
+    grid = np.linspace(0.0, 60.0, 200_001)
+    assert np.trapezoid(d.pdf(grid), grid) + d.sf(60.0) == pytest.approx(1.0, abs=1e-4)
+    assert d.pdf(-0.1) == 0.0

@@ -1,0 +1,54 @@
+"""The forward pass of `adaptive` and `single`: against plain matrices, and the same for every size of a batch."""
+
+import numpy as np
+import pytest
+
+from amortized_kde.ladder_network import FAINTEST, Standards, log_bandwidths, shares_and_background
+from amortized_kde.models import load_model
+
+
+@pytest.fixture(scope="module")
+def features():
+    rng = np.random.default_rng(5)
+    return rng.normal(size=(9, 94)), rng.integers(1, 500, 9), rng.normal(size=(37, 50)), np.sort(rng.integers(0, 9, 37))
+
+
+def relu(x):
+    return np.maximum(x, 0.0)
+
+
+def test_shares_are_those_of_plain_matrices(features):
+    wholes, sizes, points, own = features
+    a = load_model("adaptive").arrays
+    layer = lambda name, x: x @ a[f"{name}.weight"] + a[f"{name}.bias"]  # noqa: E731
+    e = relu(layer("whole2", relu(layer("whole1", wholes))))
+    y = relu(layer("point2", relu(layer("point1", points) + layer("whole_to_point", e)[own])))
+    logits = layer("shares", y) + layer("whole_to_shares", e)[own]
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    shares, epsilons = shares_and_background(a, wholes, sizes, points, own)
+    np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    odds = layer("background", e)[:, 0] - FAINTEST - np.log(sizes)
+    np.testing.assert_allclose(epsilons, 1.0 / (1.0 + np.exp(-odds)), rtol=1e-9)
+
+
+def test_the_number_of_rows_changes_no_bit(features):
+    wholes, sizes, points, own = features
+    a, b = load_model("adaptive").arrays, load_model("single").arrays
+    shares, epsilons = shares_and_background(a, wholes, sizes, points, own)
+    for t in range(9):
+        mine = own == t
+        alone = shares_and_background(a, wholes[t : t + 1], sizes[t : t + 1], points[mine], np.zeros(mine.sum(), int))
+        assert np.array_equal(alone[0], shares[mine])
+        assert alone[1][0] == epsilons[t]
+        assert log_bandwidths(b, wholes[t : t + 1])[0] == log_bandwidths(b, wholes)[t]
+
+
+def test_features_are_held_inside_their_range():
+    rng = np.random.default_rng(6)
+    wholes, points = rng.normal(3.0, 2.0, (50, 4)), rng.normal(size=(80, 2))
+    standards = Standards.of(wholes, points)
+    inside = standards.wholes(wholes)
+    np.testing.assert_allclose(inside.mean(axis=0), 0.0, atol=1e-3)
+    far = standards.wholes(np.full((1, 4), 1e6))
+    np.testing.assert_allclose(far[0], inside.max(axis=0))

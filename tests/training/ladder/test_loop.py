@@ -1,0 +1,86 @@
+"""Runs of the models in the sample's own frame: resumed bit for bit, and with true gradients."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax", reason="training needs the train extra")
+
+import jax
+
+from amortized_kde.ladder_network import log_bandwidths, shares_and_background
+from amortized_kde.models import read_model
+from amortized_kde.training.ladder.loop import train_ladder
+from amortized_kde.training.ladder.networks import FORWARD, START
+from amortized_kde.training.ladder.objectives import OBJECTIVES
+from amortized_kde.training.ladder.prepared import prepare_step, standards
+from amortized_kde.training.recipe import find_recipe
+
+
+def small(name):
+    recipe = find_recipe(name)
+    tasks = dataclasses.replace(recipe.tasks, validation_tasks=50, standard_tasks=300, every=5)
+    return dataclasses.replace(recipe, steps=10, batch=24, draws=32, tasks=tasks)
+
+
+@pytest.fixture(scope="module", params=["adaptive", "single"])
+def recipe(request):
+    return small(request.param)
+
+
+@pytest.fixture(scope="module")
+def prepared(recipe):
+    return prepare_step(recipe, 3, standards(recipe))
+
+
+@pytest.fixture(scope="module")
+def network(recipe):
+    widths = recipe.network
+    start = START[widths.output](jax.random.key(1), widths.whole, widths.point)
+    return jax.tree.map(lambda leaf: leaf + 0.05 * jax.random.normal(jax.random.key(2), leaf.shape), start)
+
+
+def outputs(recipe, network, prepared):
+    found = FORWARD[recipe.network.output](network, *prepared.inputs)
+    count = len(prepared.description.points)
+    return tuple(np.asarray(out, np.float64)[: count if out.ndim == 2 else None] for out in found)
+
+
+def test_a_stopped_run_ends_with_the_bits_of_an_unbroken_one(recipe, tmp_path):
+    whole = train_ladder(recipe, tmp_path / "whole")
+    train_ladder(recipe, tmp_path / "broken", stop_at=7)
+    resumed = train_ladder(recipe, tmp_path / "broken", resume=True)
+    assert resumed == whole
+    for name in ("weights.safetensors", "card.json", "log.csv"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
+    model = read_model(tmp_path / "whole")
+    assert model.output == recipe.network.output
+    assert "standard.whole" in model.arrays
+
+
+def test_the_shipped_pass_is_the_trained_one(recipe, network, prepared):
+    arrays = {f"{layer}.{part}": np.asarray(v, np.float64) for layer, p in network.items() for part, v in p.items()}
+    inputs, count = prepared.inputs, len(prepared.description.points)
+    wholes, sizes = inputs.wholes.astype(float), inputs.sizes.astype(int)
+    expected = outputs(recipe, network, prepared)
+    if recipe.network.output == "single":
+        np.testing.assert_allclose(log_bandwidths(arrays, wholes), expected[0], atol=1e-4)
+        return
+    found = shares_and_background(arrays, wholes, sizes, inputs.points[:count].astype(float), inputs.own[:count])
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-4)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-3)
+
+
+def test_slopes_are_those_of_differences(recipe, network, prepared):
+    objective, given = OBJECTIVES[recipe.network.output], outputs(recipe, network, prepared)
+    _, slopes = objective(prepared, given, exact=False)
+    # Along a random direction all outputs move at once; float32 sums leave four digits.
+    rng, step = np.random.default_rng(3), 1e-3
+    directions = [rng.normal(size=out.shape) * np.maximum(np.abs(out), 0.0 if out.ndim == 2 else 1e-3) for out in given]
+    scores = []
+    for sign in (1.0, -1.0):
+        moved = tuple(out + sign * step * way for out, way in zip(given, directions, strict=True))
+        scores.append(objective(prepared, moved, exact=False)[0].sum())
+    expected = sum(float(np.sum(slope * way)) for slope, way in zip(slopes, directions, strict=True))
+    assert (scores[0] - scores[1]) / (2.0 * step) == pytest.approx(expected, rel=0.02, abs=0.02)
