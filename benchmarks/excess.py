@@ -3,8 +3,8 @@
     python benchmarks/excess.py [--tasks 50000] [--out results]
 
 Every method sees the same tasks and the same 1024 evaluation draws; sums are in float64. The oracle is the best
-single bandwidth for each task (benchmark/oracle.py), and never worse than a method with a single one. The seed of the tasks
-is used nowhere else, neither for training nor for validation.
+single bandwidth for each task (benchmark/oracle.py), and never worse than a method with a single one. The seed of the
+tasks is used nowhere else, neither for training nor for validation.
 """
 
 import sys

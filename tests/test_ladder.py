@@ -60,8 +60,14 @@ def test_bounds_far_away_are_as_good_as_none():
 
 @pytest.mark.parametrize(
     ("x", "bounds", "scale"),
-    [([3.0], (0.0, math.inf), 3.0), ([3.0], (-math.inf, 5.0), 2.0), ([3.0], (0.0, 10.0), 2.5), ([2.0, 2.0], OPEN, None)]
-    + [([3.0], OPEN, None), ([3.0], (3.0, math.inf), None)],
+    [
+        ([3.0], (0.0, math.inf), 3.0),
+        ([3.0], (-math.inf, 5.0), 2.0),
+        ([3.0], (0.0, 10.0), 2.5),
+        ([2.0, 2.0], OPEN, None),
+        ([3.0], OPEN, None),
+        ([3.0], (3.0, math.inf), None),
+    ],
 )
 def test_a_constant_sample_has_the_scale_of_its_bounds(x, bounds, scale):
     found = one(x, bounds)
