@@ -300,7 +300,7 @@ class KernelDensity:
     def _evaluate(self, loop: Loop, at: ArrayLike, threads: int | None, *, effort: float) -> Any:
         """Run a loop over the arguments, in any shape; a single number gives a float.
 
-        Every piece costs fifty microseconds by itself, which small pieces are not worth: hence `effort`.
+        `effort` is what a kernel costs at an argument, relative to a kernel's density.
         """
         given = read_numbers(at, "the argument")
         flat = given.ravel()
@@ -324,7 +324,7 @@ class KernelDensity:
         >>> round(KernelDensity([0.0], bandwidth=1.0).logpdf(100.0), 4)
         -5000.9189
         """
-        return self._evaluate(self._kernels.log_density, y, threads, effort=0.02)
+        return self._evaluate(self._kernels.log_density, y, threads, effort=1.0)
 
     def pdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Density at `y`, in the shape of `y`: the exponential of `logpdf`."""

@@ -86,7 +86,8 @@ def shortest_interval(ppf: Function, mass: float) -> tuple[float, float]:
     a, b = tails[max(best - 1, 0)], tails[min(best + 1, 200)]
     for _ in range(40):
         c, d = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
-        if ppf(c + mass) - ppf(c) <= ppf(d + mass) - ppf(d):
+        ends = ppf(np.array([c + mass, c, d + mass, d]))
+        if ends[0] - ends[1] <= ends[2] - ends[3]:
             b = d
         else:
             a = c

@@ -1,8 +1,7 @@
 """Sums of Gaussian kernels: q(x) = sum over rungs k and their places i of c_ki phi((x - x_ki)/h_k)/h_k.
 
 One description serves one bandwidth and many, `Rungs`. All sums are direct and in float64; their logarithm is exact
-however far the argument lies from the places. Which places matter is found for all arguments at once; only the sums
-themselves are compiled, for compiling takes longer than most people's sums.
+however far the argument lies from the places.
 """
 
 import math
@@ -15,7 +14,6 @@ from scipy.special import logsumexp
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.order import first_at_least
 
 __all__ = ["Peaks", "Rungs", "log_density", "log_density_rows", "peaks_of"]
 
@@ -28,8 +26,6 @@ _NEGLIGIBLE = 38.0
 _TOO_SMALL = 1e-200
 # Such a sum, exp(-460) of the largest term at best, is nothing beside what is larger than exp(-400) of it.
 _NEVER = 400.0
-# Arguments at a time: the windows of all rungs then stay in the cache.
-_BLOCK = 4096
 
 
 class Rungs(NamedTuple):
@@ -77,107 +73,78 @@ def log_density(ladder: Peaks, at: Array, known: Array) -> Array:
 
     Terms that are negligible beside exp(known) are left out.
     """
-    out = known.copy()
-    # Squares of 1e200 bandwidths overflow, as they should.
-    with np.errstate(over="ignore", invalid="ignore"):
-        for begin in range(0, at.size, _BLOCK):
-            here = begin + np.flatnonzero(np.isfinite(at[begin : begin + _BLOCK]))
-            out[here] = _log_sums(ladder, at[here], known[here])
-    out[np.isnan(at)] = math.nan
-    return out
-
-
-def _log_sums(ladder: Peaks, x: Array, known: Array) -> Array:
-    distances, upper, starts, stops = _windows(ladder, x, known)
-    out = np.empty(x.size)
-    _window_sums(ladder.places, ladder.shares, ladder.bandwidths, ladder.peaks, distances, starts, stops, x, out)
-    small = np.isnan(out)
-    out[small] = -math.inf
-    for j in np.flatnonzero(small & (known <= upper - _NEVER)):
-        out[j] = _exact_log_sum(ladder, x[j])
+    out = np.empty(at.size)
+    _log_density(*ladder, at, known, out)
+    for j in np.flatnonzero(np.isnan(out) & np.isfinite(at)):
+        out[j] = _exact_log_sum(ladder, at[j])
     return np.where(known > -math.inf, np.logaddexp(out, known), out)
 
 
-def _windows(ladder: Peaks, x: Array, known: Array) -> tuple[Array, Array, Index, Index]:
-    """Distance to each rung's nearest place, a bound of the largest term, and which places of each rung matter."""
-    shape = ladder.bandwidths.size, x.size
-    distances, starts, stops = np.empty(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    upper, lower = np.full(x.size, -math.inf), known.copy()
-    rungs = np.split(ladder.places, ladder.offsets[1:-1])
-    for k, places in enumerate(rungs):
-        right = np.searchsorted(places, x)
-        left, right = np.maximum(right - 1, 0), np.minimum(right, places.size - 1)
-        to_left, to_right = np.abs(x - places[left]), np.abs(places[right] - x)
-        distances[k] = np.minimum(to_left, to_right)
-        best = ladder.peaks[k] - 0.5 * (distances[k] / ladder.bandwidths[k]) ** 2
-        share = ladder.shares[ladder.offsets[k] + np.where(to_left < to_right, left, right)]
-        np.maximum(upper, best, out=upper)
-        np.maximum(lower, best + np.log(np.abs(share)), out=lower)
-    floor = lower - _NEGLIGIBLE - math.log(ladder.places.size)
-    # Weights over hundreds of decades: no window can be told from the nearest point.
-    floor[upper - lower >= 600.0] = math.inf
-    for k, places in enumerate(rungs):
-        reach = ladder.bandwidths[k] * np.sqrt(2.0 * np.maximum(ladder.peaks[k] - floor, 0.0))
-        starts[k] = ladder.offsets[k] + np.searchsorted(places, x - reach)
-        stops[k] = np.where(reach > 0.0, ladder.offsets[k] + np.searchsorted(places, x + reach), starts[k])
-    return distances, upper, starts, stops
+@compiled
+def _first_at_least(places: Array, low: int, high: int, x: float) -> int:
+    """Give the first index in [low, high) whose place is >= x, else `high`; a slice would take longer to compile."""
+    while low < high:
+        middle = (low + high) // 2
+        if places[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _log_density_at(
+    places: Array, shares: Array, offsets: Index, bandwidths: Array, peaks: Array, x: float, known: float
+) -> float:
+    """Logarithm of the sum at x, without terms that are negligible beside it or beside exp(known); NaN if too small."""
+    lower, upper = known, -math.inf
+    for k in range(bandwidths.size):
+        nearest = _first_at_least(places, offsets[k], offsets[k + 1], x)
+        beyond = nearest == offsets[k + 1]
+        if beyond or (nearest > offsets[k] and x - places[nearest - 1] < places[nearest] - x):
+            nearest -= 1
+        u = (x - places[nearest]) / bandwidths[k]
+        at_best = peaks[k] - 0.5 * u * u
+        at_least = at_best + math.log(abs(shares[nearest]))
+        upper = at_best if at_best > upper else upper
+        lower = at_least if at_least > lower else lower
+    total, floor = 0.0, lower - _NEGLIGIBLE - math.log(places.size)
+    for k in range(bandwidths.size):
+        # Weights over hundreds of decades: no window can be told from the nearest point.
+        if peaks[k] <= floor or upper - lower >= 600.0:
+            continue
+        reach = bandwidths[k] * math.sqrt(2.0 * (peaks[k] - floor))
+        start = _first_at_least(places, offsets[k], offsets[k + 1], x - reach)
+        stop = _first_at_least(places, start, offsets[k + 1], x + reach)
+        per_bandwidth, shift = 1.0 / bandwidths[k], peaks[k] - upper
+        part = 0.0
+        for i in range(start, stop):
+            u = (x - places[i]) * per_bandwidth
+            part += shares[i] * exp_nonpositive(max(min(shift - 0.5 * u * u, 0.0), LOWEST_EXPONENT))
+        total += part
+    if total >= _TOO_SMALL:
+        return upper + math.log(total)
+    return -math.inf if known > upper - _NEVER else math.nan
 
 
 @entry
-def _window_sums(
-    places: Array,
-    shares: Array,
-    bandwidths: Array,
-    peaks: Array,
-    distances: Array,
-    starts: Index,
-    stops: Index,
-    at: Array,
-    out: Array,
+def _log_density(
+    places: Array, shares: Array, offsets: Index, bandwidths: Array, peaks: Array, at: Array, known: Array, out: Array
 ) -> None:
-    """Write the logarithm of the sum over the windows, NaN where it is too small to be right."""
+    """Write the logarithm of q, NaN where the sum is too small to be right."""
     for j in range(at.size):
-        upper, total = -math.inf, 0.0
-        for k in range(bandwidths.size):
-            u = distances[k, j] / bandwidths[k]
-            upper = max(upper, peaks[k] - 0.5 * u * u)
-        for k in range(bandwidths.size):
-            per_bandwidth, shift = 1.0 / bandwidths[k], peaks[k] - upper
-            part = 0.0
-            for i in range(starts[k, j], stops[k, j]):
-                u = (at[j] - places[i]) * per_bandwidth
-                part += shares[i] * exp_nonpositive(max(min(shift - 0.5 * u * u, 0.0), LOWEST_EXPONENT))
-            total += part
-        out[j] = math.nan if total < _TOO_SMALL else upper + math.log(total)
+        out[j] = math.nan if math.isnan(at[j]) else -math.inf
+        if math.isfinite(at[j]):
+            out[j] = _log_density_at(places, shares, offsets, bandwidths, peaks, at[j], known[j])
 
 
 def _exact_log_sum(ladder: Peaks, x: float) -> float:
     """The slow sure way: every term, relative to the largest."""
     sizes = np.diff(ladder.offsets)
     u = (x - ladder.places) / np.repeat(ladder.bandwidths, sizes)
-    return float(logsumexp(np.repeat(ladder.peaks, sizes) + np.log(ladder.shares) - 0.5 * u * u))
-
-
-@compiled
-def _log_density_at(points: Array, h: float, peak: float, x: float) -> float:
-    """Logarithm of a sum of equal kernels, whose largest term is that of the nearest point."""
-    right = first_at_least(points, x)
-    distance = math.inf
-    if right < points.size:
-        distance = points[right] - x
-    if right > 0:
-        distance = min(distance, x - points[right - 1])
-    u = distance / h
-    # max() changes nothing, but keeps the compiler from taking the peak out of the sum again.
-    upper = max(peak - 0.5 * u * u, -1e308)
-    reach = h * math.sqrt(2.0 * (peak - (upper - _NEGLIGIBLE - math.log(points.size))))
-    start = first_at_least(points, x - reach)
-    stop = first_at_least(points, x + reach)
-    total, per_bandwidth, shift = 0.0, 1.0 / h, peak - upper
-    for i in range(start, stop):
-        u = (x - points[i]) * per_bandwidth
-        total += exp_nonpositive(max(min(shift - 0.5 * u * u, 0.0), LOWEST_EXPONENT))
-    return upper + math.log(total)
+    # Squares of 1e200 bandwidths overflow, as they should.
+    with np.errstate(over="ignore"):
+        return float(logsumexp(np.repeat(ladder.peaks, sizes) + np.log(ladder.shares) - 0.5 * u * u))
 
 
 @entry
@@ -193,21 +160,26 @@ def log_density_rows(
     stop: int,
 ) -> None:
     """Write the log-densities of many samples, row r of `at` (rows, m) under sample r with its own bandwidth."""
+    longest = 1
+    for row in range(start, stop):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    shares, whole = np.ones(longest), np.zeros(2, np.int64)
     bounded = lower > -math.inf or upper < math.inf
     for row in range(start, stop):
         points = values[offsets[row] : offsets[row + 1]]
-        h = bandwidths[row]
-        if points.size == 0 or not (h > 0.0) or points[0] < lower or points[-1] > upper:
+        h = bandwidths[row : row + 1]
+        if points.size == 0 or not (h[0] > 0.0) or points[0] < lower or points[-1] > upper:
             out[row] = math.nan
             continue
         mass = float(points.size)
         if bounded:
             mass = 0.0
             for x in points:
-                mass += central_mass((lower - x) / h, (upper - x) / h)
-        peak = -math.log(mass * h) - 0.5 * math.log(2.0 * math.pi)
+                mass += central_mass((lower - x) / h[0], (upper - x) / h[0])
+        peaks = np.array([-math.log(mass * h[0]) - 0.5 * math.log(2.0 * math.pi)])
+        whole[1] = points.size
         for j in range(at.shape[1]):
             x = at[row, j]
             out[row, j] = math.nan if math.isnan(x) else -math.inf
             if lower <= x <= upper and math.isfinite(x):
-                out[row, j] = _log_density_at(points, h, peak, x)
+                out[row, j] = _log_density_at(points, shares, whole, h, peaks, x, -math.inf)
