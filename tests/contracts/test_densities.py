@@ -1,7 +1,8 @@
-"""The laws that every density obeys (docs/architecture.md): with and without bounds, with and without weights."""
+"""The laws that every density obeys (docs/architecture.md): with and without bounds, weights, ladder and background."""
 
 import math
 import pickle
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amortized_kde import KernelDensity
+from amortized_kde.background import Background
+from amortized_kde.domain import read_bounds
+from amortized_kde.sample import read_sample
 
 SHAPES = {
     "normal": lambda rng, n: rng.standard_normal(n),
@@ -27,9 +31,76 @@ WEIGHTS = {
 }
 
 
+LADDERS = {
+    "one": np.array([1.0]),
+    "three": np.array([0.02, 1.0, 6.0]),
+    "long": 2.0 ** np.arange(-10.0, 5.0, 2.0),
+}
+
+
+@dataclass(frozen=True)
+class OneBandwidth:
+    """Parts of a density in the paper's form."""
+
+    x: np.ndarray
+    h: float
+    bounds: tuple
+    weights: np.ndarray | None
+
+    def build(self):
+        return KernelDensity(self.x, bandwidth=self.h, bounds=self.bounds, weights=self.weights)
+
+    def moved(self, shift, factor):
+        bounds = tuple(None if b is None else shift + factor * b for b in self.bounds)
+        return replace(self, x=shift + factor * self.x, h=factor * self.h, bounds=bounds)
+
+    def mirrored(self):
+        return replace(self, x=-self.x, bounds=tuple(None if b is None else -b for b in self.bounds[::-1]))
+
+    def permuted(self, order):
+        weights = None if self.weights is None else np.asarray(self.weights)[order]
+        return replace(self, x=self.x[order], weights=weights)
+
+
+@dataclass(frozen=True)
+class Ladder(OneBandwidth):
+    """Parts of a density with several bandwidths, of which every point has its shares, and a background."""
+
+    rungs: np.ndarray
+    shares: np.ndarray
+    epsilon: float
+    location: float
+    scale: float
+
+    def build(self):
+        sample, bounds = read_sample(self.x, weights=self.weights), read_bounds(self.bounds)
+        order = np.argsort(self.x, kind="stable")
+        if self.weights is not None:
+            order = order[np.asarray(self.weights)[order] > 0.0]
+        background = Background(*bounds, location=self.location, scale=self.scale)
+        return KernelDensity.from_ladder(
+            sample,
+            self.h * self.rungs,
+            self.shares[:, order],
+            epsilon=self.epsilon,
+            background=background,
+            bounds=bounds,
+        )
+
+    def moved(self, shift, factor):
+        there = super().moved(shift, factor)
+        return replace(there, location=shift + factor * self.location, scale=factor * self.scale)
+
+    def mirrored(self):
+        return replace(super().mirrored(), location=-self.location)
+
+    def permuted(self, order):
+        return replace(super().permuted(order), shares=self.shares[:, order])
+
+
 @st.composite
 def parts(draw):
-    """Sample, bandwidth, bounds and weights of a density."""
+    """Sample, bandwidth, bounds and weights of a density, and perhaps a ladder and a background."""
     n = draw(st.one_of(st.integers(1, 8), st.integers(9, 300)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     x = SHAPES[draw(st.sampled_from(sorted(SHAPES)))](rng, n)
@@ -40,11 +111,14 @@ def parts(draw):
         high = 1.0
     bounds = (None if low is None else x.min() - low * span, None if high is None else x.max() + high * span)
     weights = WEIGHTS[draw(st.sampled_from(sorted(WEIGHTS)))](rng, n)
-    return x, h, bounds, weights
-
-
-def build(x, h, bounds, weights):
-    return KernelDensity(x, bandwidth=h, bounds=bounds, weights=weights)
+    ladder = draw(st.sampled_from([None, *LADDERS]))
+    if ladder is None:
+        return OneBandwidth(x, h, bounds, weights)
+    shares = rng.gamma(0.3, 1.0, (LADDERS[ladder].size, n)) * (rng.random((LADDERS[ladder].size, n)) > 0.5)
+    shares[rng.integers(0, LADDERS[ladder].size, n), np.arange(n)] += 0.01
+    shares /= shares.sum(axis=0)
+    epsilon, location = draw(st.sampled_from([0.0, 0.01])), float(np.median(x))
+    return Ladder(x, h, bounds, weights, LADDERS[ladder], shares, epsilon, location, span)
 
 
 def arguments(d):
@@ -56,14 +130,20 @@ def arguments(d):
 
 
 def panels(d):
-    """Edges no more than half a bandwidth apart wherever there is mass."""
-    # Of the upper side there is no probability so close to 1, so ten bandwidths say the same.
-    low, high = d.ppf(1e-18), d.points[-1] + 10.0 * d.bandwidth
-    high = high if d.bounds[1] is None else min(high, d.bounds[1])
-    step = 0.5 * d.bandwidth
-    cells = np.unique(np.floor((d.points - d.points[0]) / step)[:, None] + np.arange(-20.0, 21.0))
-    edges = np.unique(np.concatenate([cells * step + d.points[0], [low, high]]))
-    return edges[(edges >= low) & (edges <= high)]
+    """Edges at most half a bandwidth apart wherever a kernel of that bandwidth has mass, and for the background."""
+    low, high = (bound if bound is not None else math.nan for bound in d.bounds)
+    edges = [np.array([low, high])]
+    for h, shares in zip(d.bandwidths, d.shares, strict=True):
+        places = d.points[shares > 0.0]
+        if places.size:
+            cells = np.unique(np.floor((places - places[0]) / (0.5 * h))[:, None] + np.arange(-20.0, 21.0))
+            edges.append(cells * (0.5 * h) + places[0])
+    if d.epsilon > 0.0 and None in d.bounds:
+        # What Student's t has beyond a million scales is 1e-18 of it.
+        steps = np.concatenate([np.linspace(0.0, 8.0, 65), 2.0 ** np.arange(3.0, 20.0, 0.25)]) * d.background.scale
+        edges += [d.background.location + steps, d.background.location - steps]
+    edges = np.unique(np.concatenate(edges))
+    return edges[~(edges < low) & ~(edges > high) & ~np.isnan(edges)]
 
 
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -77,27 +157,25 @@ def integrals(d, low, high):
 
 @given(parts())
 def test_mass_is_one(given_parts):
-    d = build(*given_parts)
+    d = given_parts.build()
     edges = panels(d)
-    # Between cells far from all points there is nothing.
-    near = np.diff(edges) <= 0.51 * d.bandwidth
-    assert np.sum(integrals(d, edges[:-1][near], edges[1:][near])) == pytest.approx(1.0, abs=1e-11)
+    assert np.sum(integrals(d, edges[:-1], edges[1:])) == pytest.approx(1.0, abs=1e-11)
 
 
 @given(parts())
 def test_density_is_the_derivative_of_the_distribution_function(given_parts):
-    d = build(*given_parts)
+    d = given_parts.build()
     edges = panels(d)
     edges = edges[:: max(1, edges.size // 60)]
     low = edges[:-1]
-    high = np.minimum(edges[1:], low + 0.5 * d.bandwidth)
+    high = np.minimum(edges[1:], low + 0.5 * d.bandwidths[0])
     np.testing.assert_allclose(d.cdf(high) - d.cdf(low), integrals(d, low, high), rtol=1e-11, atol=2e-14)
     np.testing.assert_allclose(d.sf(low) - d.sf(high), integrals(d, low, high), rtol=1e-11, atol=2e-14)
 
 
 @given(parts())
 def test_distribution_function_rises_from_0_to_1(given_parts):
-    d = build(*given_parts)
+    d = given_parts.build()
     y = np.sort(arguments(d))
     assert np.all(np.diff(d.cdf(y)) >= -1e-15)
     np.testing.assert_allclose(d.cdf(y) + d.sf(y), 1.0, rtol=1e-13)
@@ -106,7 +184,7 @@ def test_distribution_function_rises_from_0_to_1(given_parts):
 
 @given(parts(), st.integers(0, 1000))
 def test_quantiles(given_parts, seed):
-    d = build(*given_parts)
+    d = given_parts.build()
     p = np.concatenate([np.random.default_rng(seed).random(20), [0.5, 1e-9, 1.0 - 1e-9, 1e-200]])
     x = d.ppf(p)
     # The spacing of float64 numbers at x limits what any x can give.
@@ -119,7 +197,7 @@ def test_quantiles(given_parts, seed):
 
 @given(parts())
 def test_log_density_is_finite_hundreds_of_bandwidths_away(given_parts):
-    d = build(*given_parts)
+    d = given_parts.build()
     log = d.logpdf(arguments(d))
     assert np.all(np.isfinite(log))
     assert np.array_equal(d.pdf(arguments(d)), np.exp(log))
@@ -127,11 +205,9 @@ def test_log_density_is_finite_hundreds_of_bandwidths_away(given_parts):
 
 @given(parts(), st.floats(-1e6, 1e6), st.floats(-6.0, 6.0))
 def test_shift_and_scale(given_parts, offset, exponent):
-    x, h, bounds, weights = given_parts
     factor = 10.0**exponent
     shift = offset * factor
-    d = build(x, h, bounds, weights)
-    there = build(shift + factor * x, factor * h, [None if b is None else shift + factor * b for b in bounds], weights)
+    d, there = given_parts.build(), given_parts.moved(shift, factor).build()
     y = arguments(d)
     moved = shift + factor * y
     if there.bounds[0] is not None:
@@ -139,35 +215,34 @@ def test_shift_and_scale(given_parts, offset, exponent):
     if there.bounds[1] is not None:
         moved = np.minimum(moved, there.bounds[1])
     # An ulp of the offset is so many bandwidths or intervals, and moves the log-density by its slope times that.
-    finest = h if None in bounds else min(h, bounds[1] - bounds[0])
+    x, h = given_parts.x, d.bandwidths[0]
+    finest = h if None in d.bounds else min(h, d.bounds[1] - d.bounds[0])
     rounded = 1e-9 + 4e-16 * (abs(offset) + np.max(np.abs(x))) / finest
     u = np.abs(y[:, None] - d.points).min(axis=1) / h + 1.0 + np.ptp(x) / h
     tolerance = rounded * u
     assert np.all(np.abs(there.logpdf(moved) + math.log(factor) - d.logpdf(y)) <= tolerance)
     # Where a probability is not tiny.
     assert np.all(np.abs(there.cdf(moved) - d.cdf(y)) <= rounded)
-    assert abs((there.mean() - shift) / factor - d.mean()) <= rounded * (h + np.ptp(x))
+    assert abs((there.mean() - shift) / factor - d.mean()) <= rounded * (d.bandwidths[-1] + np.ptp(x))
+    assert there.bandwidth == pytest.approx(factor * d.bandwidth, rel=1e-12)
 
 
 @given(parts())
 def test_reflection(given_parts):
-    x, h, bounds, weights = given_parts
-    d = build(x, h, bounds, weights)
-    mirrored = build(-x, h, [None if b is None else -b for b in bounds[::-1]], weights)
+    d, mirrored = given_parts.build(), given_parts.mirrored().build()
     y = arguments(d)
     np.testing.assert_allclose(mirrored.logpdf(-y), d.logpdf(y), rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(mirrored.logsf(-y), d.logcdf(y), rtol=1e-13, atol=1e-13)
     p = np.array([0.01, 0.3, 0.8])
     np.testing.assert_allclose(d.cdf(-mirrored.ppf(p)), 1.0 - p, atol=1e-12)
-    assert mirrored.mean() == pytest.approx(-d.mean(), rel=1e-12, abs=1e-12 * (h + np.ptp(x)))
+    size = d.bandwidths[-1] + np.ptp(given_parts.x)
+    assert mirrored.mean() == pytest.approx(-d.mean(), rel=1e-12, abs=1e-12 * size)
 
 
 @given(parts(), st.integers(0, 1000))
 def test_permutation(given_parts, seed):
-    x, h, bounds, weights = given_parts
-    order = np.random.default_rng(seed).permutation(x.size)
-    d = build(x, h, bounds, weights)
-    shuffled = build(x[order], h, bounds, None if weights is None else np.asarray(weights)[order])
+    order = np.random.default_rng(seed).permutation(given_parts.x.size)
+    d, shuffled = given_parts.build(), given_parts.permuted(order).build()
     y = arguments(d)
     np.testing.assert_allclose(shuffled.logpdf(y), d.logpdf(y), rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(shuffled.cdf(y), d.cdf(y), rtol=1e-13, atol=1e-15)
@@ -175,15 +250,25 @@ def test_permutation(given_parts, seed):
 
 @given(parts())
 def test_input_stays_and_pickle_keeps_every_bit(given_parts):
-    x, h, bounds, weights = given_parts
-    before = x.copy(), None if weights is None else np.array(weights)
-    d = build(x, h, bounds, weights)
+    arrays = [value for value in vars(given_parts).values() if isinstance(value, np.ndarray)]
+    before = [array.copy() for array in arrays]
+    d = given_parts.build()
     twin = pickle.loads(pickle.dumps(d))
     y = arguments(d)
     kept = y.copy()
     assert np.array_equal(twin.logpdf(y), d.logpdf(y))
     assert np.array_equal(twin.cdf(y), d.cdf(y))
     assert np.array_equal(twin.sample(7, rng=5), d.sample(7, rng=5))
-    assert np.array_equal(x, before[0])
-    assert weights is None or np.array_equal(weights, before[1])
+    assert all(
+        np.array_equal(array, copy) and array.flags.writeable for array, copy in zip(arrays, before, strict=True)
+    )
     assert np.array_equal(y, kept)
+
+
+@given(parts())
+def test_draws_lie_inside_and_on_both_sides_of_the_median(given_parts):
+    d = given_parts.build()
+    draws = d.sample(400, rng=1)
+    assert np.all(d.logpdf(draws) > -math.inf)
+    # Six standard deviations of a count of 400 coins.
+    assert abs(np.sum(draws < d.ppf(0.5)) - 200) <= 60
