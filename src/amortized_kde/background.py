@@ -160,25 +160,28 @@ def _lower_quantile(p: Array, lower: Array, upper: Array, location: Array, scale
     start, end = _standard(lower, location, scale), _standard(upper, location, scale)
     from_open = location - unit * _upper_quantile(np.log(p) + _log_upper(-end))
     start = np.where(np.isfinite(start), start, 0.0)
-    from_bound = lower + unit * _gap(np.log(p) + _log_upper(start), start)
+    gap, y = _beyond(p, start)
+    # Near the bound the difference of two places would be rounding; far from it, so would the sum.
+    from_bound = np.where(gap < np.abs(y), lower + unit * gap, location + unit * y)
     student = np.where(np.isfinite(lower), from_bound, from_open)
     uniform = lower + p * np.subtract(upper, lower)
     return np.asarray(np.where(p > 0.0, np.where(_is_uniform(lower, upper), uniform, student), lower))
 
 
-def _gap(log_mass: Array, y: Array) -> Array:
-    """The gap with the given mass between y and y + gap, by Newton's method in its logarithm."""
-    y = np.broadcast_to(y, np.broadcast_shapes(y.shape, log_mass.shape))
-    left = np.exp(_log_upper(y)) - np.exp(log_mass)
-    there = np.where(left < 0.5, 1.0, -1.0) * _upper_quantile(np.log(np.minimum(left, 1.0 - left)))
-    at_once = np.exp(log_mass - _LOG_PEAK + 4.0 * np.log(np.hypot(1.0, y)))
-    # A gap so small that the density hardly changes: the difference of two places would be rounding.
-    gap = np.where(at_once < 0.01 * np.hypot(1.0, y), at_once, there - y)
+def _beyond(p: Array, start: Array) -> tuple[Array, Array]:
+    """The y with the share p <= 1/2 of the mass above `start` between them, and its distance from there."""
+    log_mass = np.log(p) + _log_upper(start)
+    below, above = np.exp(_log_upper(-start)) + np.exp(log_mass), np.exp(_log_upper(start)) * (1.0 - p)
+    y = np.where(below < 0.5, -1.0, 1.0) * _upper_quantile(np.log(np.minimum(below, above)))
+    gap = np.exp(log_mass - _LOG_PEAK + 4.0 * np.log(np.hypot(1.0, start)))
+    # So small a gap that the density hardly changes; four steps of Newton's method in its logarithm make it exact.
+    near = gap < 0.01 * np.hypot(1.0, start)
+    start = np.broadcast_to(start, gap.shape)
     for _ in range(4):
-        log_found = _log_between(y, y + gap, gap)
-        slope = gap * np.exp(_LOG_PEAK - 4.0 * np.log(np.hypot(1.0, y + gap)) - log_found)
-        gap = gap * np.exp((log_mass - log_found) / slope)
-    return np.asarray(gap)
+        found = _log_between(start, start + gap, gap)
+        slope = gap * np.exp(_LOG_PEAK - 4.0 * np.log(np.hypot(1.0, start + gap)) - found)
+        gap = gap * np.exp(np.where(near, log_mass - found, 0.0) / slope)
+    return np.where(near, gap, y - start), y
 
 
 def mean(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:

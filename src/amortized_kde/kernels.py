@@ -5,7 +5,7 @@ Validated arrays enter and leave; shapes, messages and options are the business 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -122,11 +122,14 @@ class _Mixture:
     upper: float
     epsilon: float
     background: Background | None
+    condensed: bool
 
     @cached_property
     def mirror(self) -> "_Mixture":
         background = None if self.background is None else self.background.mirrored()
-        return _Mixture(self.rungs.mirrored(), -self.upper, -self.lower, self.epsilon, background)
+        return _Mixture(
+            self.rungs.mirrored(), -self.upper, -self.lower, self.epsilon, background, condensed=self.condensed
+        )
 
     @cached_property
     def _peaks(self) -> mixture.Peaks:
@@ -147,11 +150,13 @@ class _Mixture:
         return math.log(self.epsilon) + part(self.background)
 
     def log_density(self, x: Array) -> Array:
-        log = mixture.log_density(self._peaks, x, self._of_background(lambda b: b.log_density(x), x.size))
+        known = self._of_background(lambda b: b.log_density(x), x.size)
+        log = mixture.log_density(self._peaks, x, known, condensed=self.condensed)
         return np.asarray(np.where((x < self.lower) | (x > self.upper), -math.inf, log))
 
     def log_cdf(self, x: Array) -> Array:
-        log = tails.log_tail(self._tail, x, self._of_background(lambda b: b.log_cdf(x), x.size))
+        known = self._of_background(lambda b: b.log_cdf(x), x.size)
+        log = tails.log_tail(self._tail, x, known, condensed=self.condensed)
         return np.asarray(np.where(x >= self.upper, 0.0, log))
 
     @cached_property
@@ -197,9 +202,6 @@ class KernelSum:
     direct: bool = False
     pick: Callable[[int, np.random.Generator], Kernels] | None = None
 
-    def _mixture(self, rungs: Rungs) -> _Mixture:
-        return _Mixture(rungs, self.lower, self.upper, self.epsilon, self.background)
-
     @cached_property
     def rungs(self) -> Rungs:
         """All kernels."""
@@ -207,7 +209,7 @@ class KernelSum:
 
     @cached_property
     def _exact(self) -> _Mixture:
-        return self._mixture(self.rungs)
+        return _Mixture(self.rungs, self.lower, self.upper, self.epsilon, self.background, condensed=False)
 
     @cached_property
     def _quick(self) -> _Mixture:
@@ -217,13 +219,13 @@ class KernelSum:
             kernels = self.kernels_of(k)
             rows.append(condensed(*kernels, float(h)))
             fewer |= rows[-1][0] is not kernels[0]
-        return self._mixture(_join(self.bandwidths, rows)) if fewer else self._exact
+        return replace(self._exact, rungs=_join(self.bandwidths, rows), condensed=True) if fewer else self._exact
 
     def _where_faithful(self, function: Callable[[_Mixture, Array], Array], x: Array, least: float) -> Array:
-        """Values from condensed kernels, except where they are below `least`: there from all."""
+        """Values from condensed kernels, except where these are below `least` inside the limits: there from all."""
         out = function(self._quick, x)
-        if self._quick is not self._exact:
-            small = np.flatnonzero((out < least) & (out > -math.inf))
+        if self._quick.condensed:
+            small = np.flatnonzero(~(out >= least) & (x > self.lower) & (x < self.upper))
             out[small] = function(self._exact, x[small])
         return out
 

@@ -68,16 +68,17 @@ def peaks_of(rungs: Rungs) -> Peaks:
     return Peaks(rungs.places, shares, rungs.offsets, rungs.bandwidths, peaks)
 
 
-def log_density(ladder: Peaks, at: Array, known: Array) -> Array:
+def log_density(ladder: Peaks, at: Array, known: Array, *, condensed: bool = False) -> Array:
     """Give the logarithm of exp(known) + q at each of `at`; NaN stays NaN, and at infinity nothing is added.
 
-    Terms that are negligible beside exp(known) are left out.
+    Terms that are negligible beside exp(known) are left out. Sums that `condensed` kernels cannot give are NaN.
     """
     out = np.empty(at.size)
     _log_density(*ladder, at, known, out)
-    for j in np.flatnonzero(np.isnan(out) & np.isfinite(at)):
+    for j in np.flatnonzero(np.isnan(out) & np.isfinite(at)) if not condensed else ():
         out[j] = _exact_log_sum(ladder, at[j])
-    return np.where(known > -math.inf, np.logaddexp(out, known), out)
+    np.logaddexp(out, known, out=out, where=(known > -math.inf) & ~np.isnan(out))
+    return out
 
 
 @compiled

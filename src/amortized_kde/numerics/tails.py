@@ -114,6 +114,16 @@ def _probability(tail: Tail, x: Array, reach: Array) -> Array:
     return total
 
 
+def _whole_probability(tail: Tail, x: Array, known: Array) -> Array:
+    """Probability below x with all kernels that matter beside it or beside exp(known), unless they underflow."""
+    total = _probability(tail, x, np.full(x.size, _FULL))
+    # What lies farther is negligible beside what was found, or is all there is.
+    reach = np.sqrt(2.0 * (46.0 - np.maximum(np.log(np.abs(total)), known)))
+    more = np.flatnonzero(reach > 10.5)
+    total[more] = _probability(tail, x[more], np.minimum(reach[more], _NOTHING))
+    return total
+
+
 def _exact_log_probability(tail: Tail, x: Array) -> Array:
     """The slow sure way: every term, relative to the largest."""
     out, rungs, h = np.empty(x.size), tail.rungs, tail.rungs.spread
@@ -126,30 +136,21 @@ def _exact_log_probability(tail: Tail, x: Array) -> Array:
     return out
 
 
-def log_tail(tail: Tail, at: Array, known: Array) -> Array:
+def log_tail(tail: Tail, at: Array, known: Array, *, condensed: bool = False) -> Array:
     """Give the logarithm of exp(known) + the probability below each of `at`; NaN stays NaN.
 
-    Terms that are negligible beside exp(known) are left out.
+    Terms that are negligible beside exp(known) are left out. Tiny sums of `condensed` kernels are wrong or NaN.
     """
     out = np.where(np.isnan(at), math.nan, known)
     inside = np.flatnonzero(at > tail.bound)
     x, known = at[inside], known[inside]
     with np.errstate(divide="ignore", invalid="ignore"):
-        log = _log_probability(tail, x, known)
+        total = _whole_probability(tail, x, known)
+        log = np.log(total)
+        tiny = np.flatnonzero((total < 1e-280) & (known < -600.0) & (not condensed))
+        log[tiny] = _exact_log_probability(tail, x[tiny])
         out[inside] = np.minimum(np.where(known > -math.inf, np.logaddexp(log, known), log), 0.0)
     return out
-
-
-def _log_probability(tail: Tail, x: Array, known: Array) -> Array:
-    total = _probability(tail, x, np.full(x.size, _FULL))
-    # What lies farther is negligible beside what was found, or is all there is.
-    reach = np.minimum(np.sqrt(2.0 * (46.0 - np.maximum(np.log(total), known))), _NOTHING)
-    more = np.flatnonzero(reach > 10.5)
-    total[more] = _probability(tail, x[more], reach[more])
-    log = np.log(total)
-    tiny = np.flatnonzero((total < 1e-280) & (known < -600.0))
-    log[tiny] = _exact_log_probability(tail, x[tiny])
-    return np.asarray(log)
 
 
 def invert(
