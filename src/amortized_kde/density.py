@@ -479,8 +479,18 @@ class KernelDensity:
             If matplotlib is not installed.
         """
         grid = self.grid(count)
+        if self.bandwidths.size > 1:
+            # A peak may be narrower than the steps of an even grid, but not than those of the quantiles.
+            inside = self.ppf(np.linspace(0.0, 1.0, count + 2)[1:-1])
+            grid = np.union1d(grid, inside[(inside > grid[0]) & (inside < grid[-1])])
         return figures.draw_density(
             ax, grid, self.pdf(grid), points=self.points if rug else None, bounds=self.bounds, label=label
+        )
+
+    def plot_bandwidth(self, ax: Any = None) -> Any:
+        """Draw the bandwidth at each point on matplotlib axes, which are returned; raises as `plot`."""
+        return figures.draw_bandwidths(
+            ax, self.points, self.local_bandwidths, overall=self.bandwidth, bounds=self.bounds
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

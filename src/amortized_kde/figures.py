@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
-__all__ = ["COLOURS", "draw_comparison", "draw_density", "new_axes", "new_figure", "save_figure"]
+__all__ = ["COLOURS", "draw_bandwidths", "draw_comparison", "draw_density", "new_axes", "new_figure", "save_figure"]
 
 Array = NDArray[np.float64]
 
@@ -86,12 +86,40 @@ def _draw_ground(ax: Any, points: Array | None, bounds: tuple[float | None, floa
             alpha=0.6,
             transform=ax.get_xaxis_transform(),
         )
-    for bound in bounds:
-        if bound is not None:
-            ax.axvline(bound, color="0.4", linewidth=0.8, linestyle=":")
+    _draw_bounds(ax, bounds)
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel("density")
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_bounds(ax: Any, bounds: tuple[float | None, float | None]) -> None:
+    for bound in bounds:
+        if bound is not None:
+            ax.axvline(bound, color="0.4", linewidth=0.8, linestyle=":")
+
+
+def draw_bandwidths(
+    ax: Any,
+    points: Array,
+    bandwidths: Array,
+    *,
+    overall: float,
+    bounds: tuple[float | None, float | None] = (None, None),
+) -> Any:
+    """Draw the bandwidth at each point on a logarithmic scale, and the overall one as a line."""
+    ax = _current_axes() if ax is None else ax
+    size = 4.0 if points.size <= MOST_TICKS else 1.5
+    (dots,) = ax.plot(points, bandwidths, ".", markersize=size, alpha=0.6, label="at each point")
+    ax.axhline(overall, color=dots.get_color(), linewidth=1.2, linestyle="--", label=f"overall, {overall:.3g}")
+    ax.set_yscale("log")
+    if bandwidths.max() < 10.0 * bandwidths.min():
+        # Within a decade a logarithmic axis has no ticks that could be read.
+        ax.set_ylim(overall / 10.0, overall * 10.0)
+    _draw_bounds(ax, bounds)
+    ax.set_ylabel("bandwidth")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=9)
+    return ax
 
 
 def draw_comparison(
