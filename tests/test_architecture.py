@@ -15,8 +15,8 @@ PACKAGE = Path(amortized_kde.__file__).parent
 # Imports go only downward in this table.
 RANKS = {
     1: ["errors", "numerics", "figures"],
-    2: ["sample", "domain", "shape", "background", "kernels"],
-    3: ["density", "ensembles", "features", "ladder"],
+    2: ["sample", "domain", "shape", "background", "blend", "kernels"],
+    3: ["parts", "density", "ensembles", "features", "ladder"],
     4: ["score", "network", "ladder_network", "models"],
     5: ["selectors", "tasks"],
     6: ["estimate", "training"],
@@ -27,7 +27,10 @@ RANK = {room: rank for rank, rooms in RANKS.items() for room in rooms}
 # Neighbours of one rank that may lean on each other, and only in this direction.
 NEIGHBOURS = {
     ("domain", "sample"),
+    ("blend", "background"),
     ("kernels", "background"),
+    ("kernels", "blend"),
+    ("density", "parts"),
     ("numerics", "errors"),
     ("figures", "errors"),
     ("models", "network"),

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.kernels import central_mass, kernel_sum
+from amortized_kde.kernels import KernelSum, central_mass
 
 LIMITS = [(-math.inf, math.inf), (0.0, math.inf), (-math.inf, 10.0), (0.0, 10.0)]
+
+
+def kernel_sum(points, bandwidths, coefficients, lower, upper):
+    """A coefficient for each (bandwidth, point), of which some may be zero."""
+    used = [row > 0.0 for row in coefficients]
+    return KernelSum(bandwidths, lambda k: (points[used[k]], coefficients[k][used[k]]), lower, upper)
 
 
 def three_rungs(lower, upper):

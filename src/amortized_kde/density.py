@@ -8,48 +8,25 @@ bandwidths were chosen is not known here.
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import astuple
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
-from zipfile import BadZipFile
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from amortized_kde import figures, shape
 from amortized_kde.background import Background
-from amortized_kde.domain import Bounds, Domain, check_inside, read_bounds, working_domain
-from amortized_kde.errors import InvalidParameterError, UnreadableFileError
+from amortized_kde.domain import Bounds, Domain, read_bounds, working_domain
+from amortized_kde.errors import InvalidParameterError
 from amortized_kde.kernels import KernelSum, ladder_sum, truncated_sum
 from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.parts import Parts, ladder_parts, load_parts, one_bandwidth_parts, save_parts
 from amortized_kde.sample import Nan, Sample, read_numbers, read_sample
 
 __all__ = ["KernelDensity"]
 
 Array = NDArray[np.float64]
 Loop = Callable[[Array, Array, int, int], None]
-
-# Format 1 knew one bandwidth; 2 adds ladders. A density with one bandwidth is still written in format 1.
-_SAVED = {
-    1: {"points", "weights", "bandwidth", "bounds", "domain", "method"},
-    2: {"points", "weights", "bandwidths", "shares", "epsilon", "background", "bounds", "domain", "method"},
-}
-# Shares that come from a softmax in float32 sum to 1 only so closely; they are divided by their sum.
-_UNITY = 1e-5
-
-
-class _Parts(NamedTuple):
-    """All that a density is made of; `shares` is None for the paper's form, which has one bandwidth."""
-
-    points: Array
-    weights: Array
-    bandwidths: Array
-    shares: Array | None
-    epsilon: float
-    background: Background | None
-    bounds: Bounds
-    domain: Domain | None
-    method: str
 
 
 class KernelDensity:
@@ -92,7 +69,7 @@ class KernelDensity:
     array([0., 1.])
     """
 
-    _parts: _Parts
+    _parts: Parts
 
     def __init__(
         self,
@@ -104,7 +81,7 @@ class KernelDensity:
         nan: Nan = "raise",
     ) -> None:
         sample = read_sample(x, weights=weights, nan=nan)
-        self.__setstate__(_one_rung(sample, bandwidth, read_bounds(bounds), None, "given"))
+        self.__setstate__(one_bandwidth_parts(sample, bandwidth, read_bounds(bounds), None, "given"))
 
     @classmethod
     def from_sample(
@@ -117,7 +94,7 @@ class KernelDensity:
         method: str = "given",
     ) -> "KernelDensity":
         """Make a density from parts that were read already; `method` names the bandwidth's origin."""
-        return cls._from_parts(_one_rung(sample, bandwidth, bounds, domain, method))
+        return cls._from_parts(one_bandwidth_parts(sample, bandwidth, bounds, domain, method))
 
     @classmethod
     def from_ladder(
@@ -174,14 +151,20 @@ class KernelDensity:
         >>> round(d.pdf(0.25), 4)
         2.1786
         """
-        check_inside(sample.values, bounds)
-        h, w = _read_ladder(bandwidths, shares, sample.values.size)
-        _check_background(epsilon, background, bounds)
-        parts = _Parts(sample.values, _weights(sample), h, w, float(epsilon), background, bounds, domain, method)
+        parts = ladder_parts(
+            sample,
+            bandwidths,
+            shares,
+            epsilon=epsilon,
+            background=background,
+            bounds=bounds,
+            domain=domain,
+            method=method,
+        )
         return cls._from_parts(parts)
 
     @classmethod
-    def _from_parts(cls, parts: _Parts) -> "KernelDensity":
+    def _from_parts(cls, parts: Parts) -> "KernelDensity":
         density = cls.__new__(cls)
         density.__setstate__(parts)
         return density
@@ -193,7 +176,7 @@ class KernelDensity:
         return self._parts
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.__dict__["_parts"] = _Parts(*state)
+        self.__dict__["_parts"] = Parts(*state)
         for array in self._parts:
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
@@ -305,7 +288,10 @@ class KernelDensity:
         given = read_numbers(at, "the argument")
         flat = given.ravel()
         out = np.empty(flat.size)
-        operations = effort * flat.size * self.shares.size
+        operations = effort * flat.size * self.bandwidths.size * self.points.size
+        if operations >= 1e5:
+            # What all pieces share is made once, by the first argument, and not by several threads at a time.
+            loop(flat, out, 0, 1)
         run_in_pieces(lambda i, j: loop(flat, out, i, j), flat.size, operations=operations, threads=threads)
         return float(out[0]) if given.ndim == 0 else out.reshape(given.shape)
 
@@ -495,22 +481,7 @@ class KernelDensity:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the density to a file in NumPy's npz format; no pickle is involved."""
-        parts = self._parts
-        stored: dict[str, Any] = {
-            "points": parts.points,
-            "weights": parts.weights,
-            "bounds": np.array(parts.bounds),
-            "domain": np.array(parts.domain if parts.domain is not None else ()),
-            "method": parts.method,
-        }
-        if parts.shares is None:
-            stored |= {"format": 1, "bandwidth": self.bandwidth}
-        else:
-            background = () if parts.background is None else astuple(parts.background)
-            stored |= {"format": 2, "bandwidths": parts.bandwidths, "shares": parts.shares}
-            stored |= {"epsilon": parts.epsilon, "background": np.array(background)}
-        with open(path, "wb") as file:
-            np.savez(file, **stored)
+        save_parts(self._parts, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "KernelDensity":
@@ -521,62 +492,7 @@ class KernelDensity:
         UnreadableFileError
             If the file is not there, not such a density, or of a newer format.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                stored = {name: file[name] for name in file.files}
-            saved_format = int(stored["format"])
-        except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile) as error:
-            raise UnreadableFileError(f"{os.fspath(path)} cannot be read as a saved density ({error}).") from None
-        if saved_format not in _SAVED or not stored.keys() >= _SAVED[saved_format]:
-            raise UnreadableFileError(f"{os.fspath(path)} is not a density saved in format 1 or 2.")
-        sample = Sample(stored["points"], stored["weights"])
-        domain = Domain(*map(float, stored["domain"])) if stored["domain"].size else None
-        bounds, method = Bounds(*map(float, stored["bounds"])), str(stored["method"])
-        if saved_format == 1:
-            return cls.from_sample(sample, float(stored["bandwidth"]), bounds, domain=domain, method=method)
-        background = Background(*map(float, stored["background"])) if stored["background"].size else None
-        ladder = stored["bandwidths"], stored["shares"], float(stored["epsilon"]), background
-        return cls._from_parts(_Parts(sample.values, stored["weights"], *ladder, bounds, domain, method))
-
-
-def _weights(sample: Sample) -> Array:
-    n = sample.values.size
-    return np.full(n, 1.0 / n) if sample.weights is None else sample.weights
-
-
-def _one_rung(sample: Sample, bandwidth: float, bounds: Bounds, domain: Domain | None, method: str) -> _Parts:
-    check_inside(sample.values, bounds)
-    h = np.array([_read_bandwidth(bandwidth)])
-    return _Parts(sample.values, _weights(sample), h, None, 0.0, None, bounds, domain, method)
-
-
-def _read_ladder(bandwidths: ArrayLike, shares: ArrayLike, n: int) -> tuple[Array, Array]:
-    h, w = read_numbers(bandwidths, "bandwidths"), read_numbers(shares, "shares")
-    if h.ndim != 1 or h.size == 0 or not (np.all((h > 0.0) & (h < math.inf)) and np.all(np.diff(h) > 0.0)):
-        raise InvalidParameterError("the bandwidths of a ladder must be positive, finite and ascending.")
-    if w.shape != (h.size, n):
-        raise InvalidParameterError(f"shares of {h.size} rungs and {n} points need that shape, not {w.shape}.")
-    total = w.sum(axis=0)
-    if w.min() < 0.0 or not np.all(np.abs(total - 1.0) <= _UNITY):
-        raise InvalidParameterError("shares must not be negative, and for each point they must sum to 1.")
-    w /= total
-    return h, w
-
-
-def _check_background(epsilon: float, background: Background | None, bounds: Bounds) -> None:
-    if not 0.0 <= epsilon < 1.0:
-        raise InvalidParameterError(f"epsilon must lie in [0, 1), not {epsilon!r}.")
-    if background is None and epsilon > 0.0:
-        raise InvalidParameterError(f"a density with epsilon = {epsilon:g} needs a background.")
-    if background is not None and (background.lower, background.upper) != tuple(bounds):
-        raise InvalidParameterError(f"the background's bounds are not those of the density, {tuple(bounds)}.")
-
-
-def _read_bandwidth(bandwidth: float) -> float:
-    h = read_numbers(bandwidth, "bandwidth")
-    if h.ndim != 0 or not 0.0 < h < math.inf:
-        raise InvalidParameterError(f"the bandwidth must be a single positive finite number, not {bandwidth!r}.")
-    return float(h)
+        return cls._from_parts(load_parts(path))
 
 
 def _check_mass(mass: float) -> None:

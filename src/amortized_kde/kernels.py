@@ -5,27 +5,26 @@ Validated arrays enter and leave; shapes, messages and options are the business 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf, erfinv, logsumexp, ndtr
+from scipy.special import erf, erfinv, ndtr
 
 from amortized_kde.background import Background
-from amortized_kde.numerics import mixture, tails
+from amortized_kde.blend import Blend
+from amortized_kde.numerics import tails
 from amortized_kde.numerics.condense import FAITHFUL, condensed
 from amortized_kde.numerics.mixture import Rungs
 
-__all__ = ["KernelSum", "central_mass", "kernel_sum", "ladder_sum", "truncated_sum"]
+__all__ = ["KernelSum", "central_mass", "ladder_sum", "truncated_sum"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Kernels = tuple[Array, Array]
 
 SQRT_2 = math.sqrt(2.0)
-# Beyond so many bandwidths there is less probability than the smallest positive float64.
-FARTHEST = 40.0
 # From here on erf is 1 in float64, so the mass on that side is exactly a half.
 WHOLE = 8.5
 
@@ -42,11 +41,6 @@ def _density_difference(a: Array, b: Array) -> Array:
     exponent = (far - np.where(np.isinf(near), 0.0, near)) * (far + near)
     difference = -np.expm1(-0.5 * exponent) * np.exp(-0.5 * near * near) / math.sqrt(2.0 * math.pi)
     return np.asarray(np.where(-a <= b, difference, -difference))
-
-
-def kernel_sum(points: Array, bandwidths: Array, coefficients: Array, lower: float, upper: float) -> "KernelSum":
-    """Give sum_ik c_ki K_k(x - x_i) for ascending points (n,) and coefficients (r, n); zeros are left out."""
-    return KernelSum(bandwidths, lambda k: _used(points, coefficients[k]), lower, upper)
 
 
 def truncated_sum(points: Array, weights: Array, bandwidth: float, lower: float, upper: float) -> "KernelSum":
@@ -114,76 +108,6 @@ def _join(bandwidths: Array, rows: list[Kernels]) -> Rungs:
 
 
 @dataclass(frozen=True, eq=False)
-class _Mixture:
-    """Rungs and background between two limits, looked at from below; `mirror` looks at them from above."""
-
-    rungs: Rungs
-    lower: float
-    upper: float
-    epsilon: float
-    background: Background | None
-    condensed: bool
-
-    @cached_property
-    def mirror(self) -> "_Mixture":
-        background = None if self.background is None else self.background.mirrored()
-        return _Mixture(
-            self.rungs.mirrored(), -self.upper, -self.lower, self.epsilon, background, condensed=self.condensed
-        )
-
-    @cached_property
-    def _peaks(self) -> mixture.Peaks:
-        return mixture.peaks_of(self.rungs)
-
-    @cached_property
-    def _tail(self) -> tails.Tail:
-        return tails.tail_of(self.rungs, self.lower)
-
-    @cached_property
-    def highest(self) -> float:
-        """Logarithm of what all kernels could reach together."""
-        return float(logsumexp(np.log(np.abs(self.rungs.coefficients) / self.rungs.spread)))
-
-    def _of_background(self, part: Callable[[Background], Array], count: int) -> Array:
-        if self.background is None or self.epsilon == 0.0:
-            return np.full(count, -math.inf)
-        return math.log(self.epsilon) + part(self.background)
-
-    def log_density(self, x: Array) -> Array:
-        known = self._of_background(lambda b: b.log_density(x), x.size)
-        log = mixture.log_density(self._peaks, x, known, condensed=self.condensed)
-        return np.asarray(np.where((x < self.lower) | (x > self.upper), -math.inf, log))
-
-    def log_cdf(self, x: Array) -> Array:
-        known = self._of_background(lambda b: b.log_cdf(x), x.size)
-        log = tails.log_tail(self._tail, x, known, condensed=self.condensed)
-        return np.asarray(np.where(x >= self.upper, 0.0, log))
-
-    @cached_property
-    def _passed(self) -> Kernels:
-        """All places, ascending, and the mass of the kernels up to each."""
-        prefix, offsets = self._tail.prefix, self.rungs.offsets
-        order = np.argsort(self.rungs.places, kind="stable")
-        # Each rung's prefix begins with a zero, where there is no place.
-        masses = np.delete(np.diff(prefix, prepend=0.0), offsets[:-1] + np.arange(offsets.size - 1))
-        return self.rungs.places[order], np.cumsum(masses[order])
-
-    def start_and_bracket(self, p: Array) -> tuple[Array, Array, Array]:
-        """Where to look for quantiles of probabilities in (0, 1/2]: a guess, and two ends that enclose them."""
-        places, masses = self._passed
-        start = places[np.minimum(np.searchsorted(masses, p), places.size - 1)]
-        reach = FARTHEST * float(self.rungs.bandwidths.max())
-        low = np.full(p.size, max(self.lower, float(places[0]) - reach))
-        high = np.full(p.size, min(self.upper, float(places[-1]) + reach))
-        if self.background is None or self.epsilon == 0.0:
-            return start, low, high
-        # Below epsilon the background alone has that probability somewhere, which is no lower.
-        start = np.minimum(start, self.background.quantile(np.minimum(p / self.epsilon, 1.0)))
-        alone = self.background.quantile(p)
-        return start, np.minimum(low, alone), np.maximum(high, alone)
-
-
-@dataclass(frozen=True, eq=False)
 class KernelSum:
     """q(x) = sum of c phi((x - place)/h)/h over all kernels + epsilon b(x) between the limits, where it has mass 1.
 
@@ -207,21 +131,24 @@ class KernelSum:
         """All kernels."""
         return _join(self.bandwidths, [self.kernels_of(k) for k in range(self.bandwidths.size)])
 
-    @cached_property
-    def _exact(self) -> _Mixture:
-        return _Mixture(self.rungs, self.lower, self.upper, self.epsilon, self.background, condensed=False)
+    def _blend(self, rungs: Rungs, condensed: bool) -> Blend:
+        return Blend(rungs, self.lower, self.upper, self.epsilon, self.background, condensed)
 
     @cached_property
-    def _quick(self) -> _Mixture:
+    def _exact(self) -> Blend:
+        return self._blend(self.rungs, condensed=False)
+
+    @cached_property
+    def _quick(self) -> Blend:
         """The same with kernels condensed, or just the same."""
         rows, fewer = [], False
         for k, h in enumerate(self.bandwidths):
             kernels = self.kernels_of(k)
             rows.append(condensed(*kernels, float(h)))
             fewer |= rows[-1][0] is not kernels[0]
-        return replace(self._exact, rungs=_join(self.bandwidths, rows), condensed=True) if fewer else self._exact
+        return self._blend(_join(self.bandwidths, rows), condensed=True) if fewer else self._exact
 
-    def _where_faithful(self, function: Callable[[_Mixture, Array], Array], x: Array, least: float) -> Array:
+    def _where_faithful(self, function: Callable[[Blend, Array], Array], x: Array, *, least: float) -> Array:
         """Values from condensed kernels, except where these are below `least` inside the limits: there from all."""
         out = function(self._quick, x)
         if self._quick.condensed:
@@ -232,13 +159,13 @@ class KernelSum:
     def _log_density(self, x: Array) -> Array:
         if self.direct:
             return self._exact.log_density(x)
-        return self._where_faithful(_Mixture.log_density, x, self._quick.highest + FAITHFUL)
+        return self._where_faithful(Blend.log_density, x, least=self._quick.highest + FAITHFUL)
 
     def _log_cdf(self, x: Array) -> Array:
-        return self._where_faithful(_Mixture.log_cdf, x, FAITHFUL)
+        return self._where_faithful(Blend.log_cdf, x, least=FAITHFUL)
 
     def _log_sf(self, x: Array) -> Array:
-        return self._where_faithful(lambda mixed, y: mixed.mirror.log_cdf(-y), x, FAITHFUL)
+        return self._where_faithful(lambda blend, y: blend.mirror.log_cdf(-y), x, least=FAITHFUL)
 
     def log_density(self, at: Array, out: Array, i: int, j: int) -> None:
         """Write the natural log-density, minus infinity outside the limits."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, logsumexp
 
-from amortized_kde.kernels import kernel_sum
+from amortized_kde.kernels import KernelSum
 from amortized_kde.numerics.condense import condensed
 
 RNG = np.random.default_rng(1)
@@ -16,6 +16,12 @@ SAMPLES = {
     "far from zero": 1e6 + RNG.standard_normal(20_000),
     "constant": np.full(20_000, 0.7),
 }
+
+
+def kernel_sum(points, bandwidths, coefficients, lower, upper):
+    """A coefficient for each (bandwidth, point), of which some may be zero."""
+    used = [row > 0.0 for row in coefficients]
+    return KernelSum(bandwidths, lambda k: (points[used[k]], coefficients[k][used[k]]), lower, upper)
 
 
 def kernels(name):

@@ -6,7 +6,13 @@ import pytest
 from scipy.special import logsumexp, ndtr
 
 from amortized_kde.ensembles import log_densities
-from amortized_kde.kernels import kernel_sum
+from amortized_kde.kernels import KernelSum
+
+
+def kernel_sum(points, bandwidths, coefficients, lower, upper):
+    """A coefficient for each (bandwidth, point), of which some may be zero."""
+    used = [row > 0.0 for row in coefficients]
+    return KernelSum(bandwidths, lambda k: (points[used[k]], coefficients[k][used[k]]), lower, upper)
 
 
 def three_rungs(n=60, seed=1):

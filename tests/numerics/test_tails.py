@@ -4,7 +4,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from amortized_kde.kernels import kernel_sum
+from amortized_kde.kernels import KernelSum
+
+
+def kernel_sum(points, bandwidths, coefficients, lower, upper):
+    """A coefficient for each (bandwidth, point), of which some may be zero."""
+    used = [row > 0.0 for row in coefficients]
+    return KernelSum(bandwidths, lambda k: (points[used[k]], coefficients[k][used[k]]), lower, upper)
 
 
 def three_rungs(lower=-math.inf, upper=math.inf, n=15, seed=1):
