@@ -311,6 +311,13 @@ def test_condensed_sums_agree_with_every_term(bounds):
     np.testing.assert_allclose(d.sf(y), 1.0 - np.array(below), atol=1e-12)
 
 
+def test_condensed_sums_never_gather_all_kernels():
+    x = np.random.default_rng(3).gamma(1.0, 1.0, 30_000)
+    d = ladder(x, bounds=Bounds(0.0), rungs=np.array([0.05, 0.3, 6.0]))
+    d.logpdf(d.grid()), d.cdf(d.grid()), d.ppf([0.0, 0.1, 0.9]), d.sample(5, rng=1), d.mean()
+    assert "rungs" not in d._kernels.__dict__
+
+
 def test_plots():
     from matplotlib import pyplot
 

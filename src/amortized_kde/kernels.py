@@ -151,8 +151,8 @@ class KernelSum:
     def _where_faithful(self, function: Callable[[Blend, Array], Array], x: Array, *, least: float) -> Array:
         """Values from condensed kernels, except where these are below `least` inside the limits: there from all."""
         out = function(self._quick, x)
-        if self._quick.condensed:
-            small = np.flatnonzero(~(out >= least) & (x > self.lower) & (x < self.upper))
+        small = np.flatnonzero(~(out >= least) & (x > self.lower) & (x < self.upper) & self._quick.condensed)
+        if small.size:
             out[small] = function(self._exact, x[small])
         return out
 
