@@ -34,7 +34,8 @@ class KernelDensity:
 
     .. math:: q(x) = \frac{1}{Z} \sum_i w_i \frac{1}{h} \phi\Big(\frac{x - x_i}{h}\Big) \quad (A \le x \le B),
 
-    with Z the mass of the sum between A and B (paper, eqs. 2 and 8). Without bounds Z = 1.
+    with Z the mass of the sum between A and B (paper, eqs. 2 and 8). Without bounds Z = 1. `from_ladder` makes a density
+    with several bandwidths, of which every point has its own shares, and a background.
 
     Parameters
     ----------
@@ -56,8 +57,10 @@ class KernelDensity:
 
     Notes
     -----
-    Memory is linear in n. `logpdf` sums directly over the points that matter at each argument, so its cost is between
-    O(log n) and O(n) for each; it is finite hundreds of bandwidths away from all points. Instances do not change; they
+    Memory is linear in n times the number of bandwidths. With one bandwidth `logpdf` sums directly over the points that
+    matter at each argument, so its cost is between O(log n) and O(n) for each. With several, and for probabilities,
+    points that are close together for a bandwidth are condensed first, which changes the sums by 1e-14 of themselves.
+    All logarithms are finite and exact hundreds of bandwidths away from all points. Instances do not change; they
     compare by identity, and can be pickled, saved and shared between threads. Arguments that are NaN give NaN.
 
     Examples
