@@ -11,22 +11,28 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from amortized_kde.errors import UnreadableFileError
 from amortized_kde.network import Layer
 
-__all__ = ["FORMAT", "Model", "load_model", "model_names", "models", "read_model"]
+__all__ = ["FORMAT", "OWN_FRAME", "Model", "load_model", "model_names", "models", "read_model"]
 
 FORMAT = 1
+# What the networks give that read a sample in its own frame.
+OWN_FRAME = ("adaptive", "single")
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A trained network: its name, its layers, what its output is, and its card."""
+    """A trained network: its name, its layers or named arrays, what its output is, and its card."""
 
     name: str
     layers: tuple[Layer, ...] = field(repr=False)
     output: str
     card: dict[str, Any] = field(repr=False)
+    arrays: dict[str, NDArray[np.float64]] = field(repr=False, default_factory=dict)
 
     @property
     def limits(self) -> dict[str, list[float]]:
@@ -67,10 +73,12 @@ def read_model(folder: Traversable) -> Model:
         )
     if hashlib.sha256(data).hexdigest() != card.get("sha256"):
         raise UnreadableFileError(f"the weights in {folder} do not match the checksum in their card; get them again.")
-    arrays = load(data)
-    count = len(arrays) // 2
-    layers = tuple(Layer(arrays[f"weight{i}"], arrays[f"bias{i}"]) for i in range(count))
-    return Model(card["name"], layers, card["recipe"]["network"]["output"], card)
+    arrays, output = load(data), card["recipe"]["network"]["output"]
+    if output in OWN_FRAME:
+        # In float64, in which the network answers.
+        return Model(card["name"], (), output, card, {name: a.astype(np.float64) for name, a in arrays.items()})
+    layers = tuple(Layer(arrays[f"weight{i}"], arrays[f"bias{i}"]) for i in range(len(arrays) // 2))
+    return Model(card["name"], layers, output, card)
 
 
 def models() -> dict[str, dict[str, Any]]:
