@@ -1,0 +1,83 @@
+# Log-densities of estimators that live in R, many samples in one process:
+#
+#     Rscript rivals.R RIVAL FOLDER
+#
+# FOLDER holds float64 files: values and points (all tasks, one after the other), sizes and counts (how many of either a
+# task has) and limits (lower and upper bound by task, infinite where open). It gets answers (a log-density for each
+# point; NaN where the estimator failed) and failures.txt (a line for each failure).
+
+arguments <- commandArgs(TRUE)
+folder <- arguments[2]
+read <- function(name) {
+  path <- file.path(folder, paste0(name, ".bin"))
+  readBin(path, "double", file.size(path) / 8)
+}
+
+logspline_fit <- function(x, lower, upper) {
+  options <- list(x = x)
+  if (is.finite(lower)) options$lbound <- lower
+  if (is.finite(upper)) options$ubound <- upper
+  fit <- do.call(logspline::logspline, options)
+  if (!inherits(fit, "logspline")) stop("logspline gives no fit")
+  function(y) log(logspline::dlogspline(y, fit))
+}
+
+# A smoothing spline needs a finite domain. Where a side is open it reaches beyond the sample by a share of its range.
+ssden_fit <- function(share) {
+  function(x, lower, upper) {
+    beyond <- share * diff(range(x))
+    if (!is.finite(lower)) lower <- min(x) - beyond
+    if (!is.finite(upper)) upper <- max(x) + beyond
+    fit <- gss::ssden(~x, domain = data.frame(x = c(lower, upper)), seed = 1)
+    # Its own 200 nodes leave up to some 1e-4 of the mass out, more on long domains.
+    mass <- panel_integral(function(y) gss::dssden(fit, y), c(lower, upper, x))
+    function(y) {
+      inside <- y >= lower & y <= upper
+      answer <- rep(-Inf, length(y))
+      answer[inside] <- log(gss::dssden(fit, y[inside])) - log(mass)
+      answer
+    }
+  }
+}
+
+panel_integral <- function(f, ends) {
+  ends <- sort(unique(ends))
+  # Long panels are cut in twenty, so that none is left with few nodes.
+  ends <- sort(unique(c(ends, seq(ends[1], ends[length(ends)], length.out = 21))))
+  width <- diff(ends)
+  nodes <- c(-0.9061798459386640, -0.5384693101056831, 0, 0.5384693101056831, 0.9061798459386640)
+  weights <- c(0.2369268850561891, 0.4786286704993665, 0.5688888888888889, 0.4786286704993665, 0.2369268850561891)
+  points <- outer(head(ends, -1) + width / 2, rep(1, 5)) + outer(width / 2, nodes)
+  sum(outer(width / 2, weights) * f(as.vector(points)))
+}
+
+# The share that ssden takes by itself, and as much again as the sample spans.
+rivals <- list(logspline = logspline_fit, ssden = ssden_fit(0.05), "ssden, wide" = ssden_fit(1))
+
+fit <- rivals[[arguments[1]]]
+values <- read("values")
+points <- read("points")
+sizes <- read("sizes")
+counts <- read("counts")
+limits <- read("limits")
+first_value <- cumsum(c(0, sizes))
+first_point <- cumsum(c(0, counts))
+answers <- rep(NaN, length(points))
+failures <- character()
+for (task in seq_along(sizes)) {
+  x <- values[first_value[task] + seq_len(sizes[task])]
+  at <- first_point[task] + seq_len(counts[task])
+  answer <- tryCatch(
+    suppressWarnings(fit(x, limits[2 * task - 1], limits[2 * task])(points[at])),
+    error = function(e) conditionMessage(e)
+  )
+  if (is.character(answer)) {
+    failures <- c(failures, gsub("\\s+", " ", answer))
+  } else if (anyNA(answer)) {
+    failures <- c(failures, "the log-density is NaN at a point")
+  } else {
+    answers[at] <- answer
+  }
+}
+writeBin(as.double(answers), file.path(folder, "answers.bin"))
+writeLines(failures, file.path(folder, "failures.txt"))
