@@ -22,6 +22,7 @@ from rich.progress import track
 from amortized_kde.benchmark.contest import ORACLE, Contest, excess_of
 from amortized_kde.benchmark.contest_report import ContestResult, draw_contest, report_contest, write_contest
 from amortized_kde.benchmark.r_rivals import has_r
+from amortized_kde.benchmark.rival_store import FOLDER
 from amortized_kde.benchmark.rivals import CLASSICAL, SCIPY, UNDER_TEST
 from amortized_kde.benchmark.simple_bounded import simple_bounded
 from amortized_kde.errors import AmortizedKdeWarning
@@ -46,7 +47,7 @@ def main() -> None:
     rivals = (*CLASSICAL, SCIPY, *in_r, ORACLE)
     excess: dict = {n: {} for n in SIZES}
     for n, method in track([(n, method) for n in SIZES for method in (options.method, *rivals)], description="scoring"):
-        contest = Contest("simple_bounded", simple_bounded(), n, options.replicates, SEED, options.out / ".rivals")
+        contest = Contest("simple_bounded", simple_bounded(), n, options.replicates, SEED, options.out / FOLDER)
         excess[n][method] = excess_of(contest, method, fresh=method == options.method)
     result = ContestResult(tuple(known.name for known in simple_bounded()), options.method, excess)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 
 from amortized_kde.benchmark import contest as module
-from amortized_kde.benchmark.contest import FALL_BACK, ORACLE, Contest, excess_of
+from amortized_kde.benchmark.contest import ORACLE, Contest, excess_of
 from amortized_kde.benchmark.known_density import KnownDensity, expected_score, true_score
 from amortized_kde.benchmark.marron_wand import marron_wand
 from amortized_kde.benchmark.r_rivals import has_r
+from amortized_kde.benchmark.rivals import FALL_BACK
 from amortized_kde.estimate import fit
 
 DENSITIES = (marron_wand()[0], marron_wand()[6])
@@ -27,7 +28,7 @@ def test_excess_is_the_expected_score_above_the_entropy(contest):
 
 def test_rivals_are_computed_once_and_fresh_ones_anew(contest, monkeypatch):
     first = excess_of(contest, "scott")
-    monkeypatch.setattr(module, "fit_density", lambda *_: pytest.fail("it was on disk"))
+    monkeypatch.setattr(module, "fit_or_fall_back", lambda *_: pytest.fail("it was on disk"))
     np.testing.assert_array_equal(excess_of(contest, "scott").scores, first.scores)
     with pytest.raises(BaseException, match="it was on disk"):
         excess_of(contest, "scott", fresh=True)

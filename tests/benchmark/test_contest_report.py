@@ -4,8 +4,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from amortized_kde.benchmark.contest import ORACLE, CellScores
+from amortized_kde.benchmark.contest import ORACLE
 from amortized_kde.benchmark.contest_report import ContestResult, draw_contest, report_contest, write_contest
+from amortized_kde.benchmark.rival_store import CellScores
 
 RNG = np.random.default_rng(3)
 # On the first density the method is better than the rival by 0.5 bits, on the second worse by 0.2.

@@ -4,11 +4,9 @@ A method without an answer for a sample gets Silverman's there, and is counted. 
 that a new model costs only its own column.
 """
 
-import os
-import zipfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,20 +16,17 @@ from amortized_kde.benchmark.judge import Judge
 from amortized_kde.benchmark.known_density import KnownDensity, Rule, expected_score, panel_rule, true_score
 from amortized_kde.benchmark.oracle import best_bandwidths
 from amortized_kde.benchmark.r_rivals import R_RIVALS, ask_r
-from amortized_kde.benchmark.rivals import LogDensity, fit_density
+from amortized_kde.benchmark.rival_store import CellScores, file_name, kept_scores
+from amortized_kde.benchmark.rivals import FALL_BACK, fit_or_fall_back
 from amortized_kde.density import KernelDensity
 from amortized_kde.domain import Bounds, read_bounds
-from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.score import LN2
 
-__all__ = ["FALL_BACK", "ORACLE", "CellScores", "Contest", "excess_of"]
+__all__ = ["ORACLE", "Contest", "excess_of"]
 
 Array = NDArray[np.float64]
 
 ORACLE = "best single bandwidth"
-FALL_BACK = "silverman"
-# Changes when stored scores of the same name would get other numbers.
-_FORMAT = "1"
 
 
 @dataclass(frozen=True)
@@ -51,14 +46,6 @@ class Contest:
         return [np.sort(f.draw(self.replicates, self.n, self.seed + self.n), axis=1) for f in self.densities]
 
 
-@dataclass(frozen=True, eq=False)
-class CellScores:
-    """Expected scores (densities, replicates) in bits, and what failed how often."""
-
-    scores: Array
-    failures: Counter[str] = field(default_factory=Counter)
-
-
 def excess_of(contest: Contest, method: str, *, fresh: bool = False) -> CellScores:
     """Give the excess of a method's expected scores over the truth's, from disk if it is there and not to be fresh.
 
@@ -70,16 +57,14 @@ def excess_of(contest: Contest, method: str, *, fresh: bool = False) -> CellScor
     fresh : bool
         Compute, and leave what is on disk alone: for a method that may have changed.
     """
-    path = contest.folder / _file_name(contest, method)
-    held = None if fresh else _read(path)
-    if held is not None:
-        return held
+    name = file_name(contest.name, contest.n, contest.replicates, contest.seed, method)
+    return _excess(contest, method) if fresh else kept_scores(contest.folder / name, lambda: _excess(contest, method))
+
+
+def _excess(contest: Contest, method: str) -> CellScores:
     truth = np.array([true_score(f) for f in contest.densities])
     found = _scores(contest, method)
-    excess = CellScores(found.scores - truth[:, None], found.failures)
-    if not fresh:
-        _write(path, excess)
-    return excess
+    return CellScores(found.scores - truth[:, None], found.failures)
 
 
 def _scores(contest: Contest, method: str) -> CellScores:
@@ -94,13 +79,7 @@ def _scores(contest: Contest, method: str) -> CellScores:
 
 
 def _one(method: str, known: KnownDensity, sample: Array, failures: Counter[str]) -> float:
-    bounds = read_bounds(known.bounds)
-    try:
-        estimate: LogDensity = fit_density(method, sample, bounds)
-    except AmortizedKdeError as error:
-        failures[str(error)] += 1
-        estimate = fit_density(FALL_BACK, sample, bounds)
-    return expected_score(estimate, known)
+    return expected_score(fit_or_fall_back(method, sample, read_bounds(known.bounds), failures), known)
 
 
 def _by_r(method: str, densities: Sequence[KnownDensity], samples: list[Array]) -> CellScores:
@@ -131,27 +110,3 @@ def _best(known: KnownDensity, samples: Array) -> Array:
 def _kernel_score(known: KnownDensity, sample: Array, h: float, bounds: Bounds) -> float:
     density = KernelDensity(sample, bandwidth=float(h), bounds=bounds)
     return expected_score(lambda y: np.asarray(density.logpdf(y, threads=1)), known)
-
-
-def _file_name(contest: Contest, method: str) -> str:
-    safe = "".join(c if c.isalnum() else "-" for c in method)
-    return f"{contest.name}_{contest.n}_{contest.replicates}_{contest.seed}_{safe}_{_FORMAT}.npz"
-
-
-def _read(path: Path) -> CellScores | None:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            failures = dict(zip(file["reasons"].tolist(), file["counts"].tolist(), strict=True))
-            return CellScores(file["scores"], Counter(failures))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
-
-
-def _write(path: Path, held: CellScores) -> None:
-    """In one move, so that a kill leaves whole files only."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    reasons, counts = np.array(list(held.failures), dtype=str), np.array(list(held.failures.values()), dtype=np.int64)
-    with open(beside, "wb") as file:
-        np.savez(file, scores=held.scores, reasons=reasons, counts=counts)
-    os.replace(beside, path)

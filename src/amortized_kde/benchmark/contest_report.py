@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.benchmark.contest import ORACLE, CellScores
+from amortized_kde.benchmark.contest import ORACLE
 from amortized_kde.benchmark.paired import mean_of_cells, verdict
+from amortized_kde.benchmark.rival_store import CellScores
 from amortized_kde.benchmark.tables import write_csv
 from amortized_kde.figures import COLOURS, new_figure, save_figure
 from amortized_kde.score import Mean

@@ -4,6 +4,7 @@ All are told the same bounds. One that takes none is cut to them and renormalise
 many samples at once; see `r_rivals`.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 
@@ -12,10 +13,20 @@ from numpy.typing import NDArray
 
 from amortized_kde.density import KernelDensity
 from amortized_kde.domain import Bounds
+from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.estimate import fit
 from amortized_kde.selectors import SELECTORS
 
-__all__ = ["CLASSICAL", "RIVALS", "SCIPY", "UNDER_TEST", "LogDensity", "fit_density"]
+__all__ = [
+    "CLASSICAL",
+    "FALL_BACK",
+    "RIVALS",
+    "SCIPY",
+    "UNDER_TEST",
+    "LogDensity",
+    "fit_density",
+    "fit_or_fall_back",
+]
 
 Array = NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
@@ -27,6 +38,8 @@ UNDER_TEST = "amortized"
 _LEARNED = ("amortized", "adaptive")
 CLASSICAL = tuple(name for name in SELECTORS if not name.startswith(_LEARNED))
 SCIPY = "scipy gaussian_kde"
+# Answers for a method that has no answer itself.
+FALL_BACK = "silverman"
 
 
 def fit_density(method: str, sample: Array, bounds: Bounds) -> LogDensity:
@@ -58,6 +71,16 @@ def fit_density(method: str, sample: Array, bounds: Bounds) -> LogDensity:
     1.0
     """
     return RIVALS[method](sample, bounds) if method in RIVALS else _own(method)(sample, bounds)
+
+
+def fit_or_fall_back(method: str, sample: Array, bounds: Bounds, failures: Counter[str]) -> LogDensity:
+    """Fit a method; where it fails, count what it said and give Silverman's density instead."""
+    try:
+        return fit_density(method, sample, bounds)
+    # Other libraries raise these; our own errors are for samples without an answer.
+    except (AmortizedKdeError, ValueError, ArithmeticError) as error:
+        failures[str(error)] += 1
+        return fit_density(FALL_BACK, sample, bounds)
 
 
 def _own(method: str) -> Fit:
