@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 _ERRORS = 2.0
 
 
-def mean_of_cells(cells: Sequence[Array]) -> Mean:
+def mean_of_cells(cells: Sequence[Array] | Array) -> Mean:
     r"""Give the mean of the cells' means, and its standard error from the spread inside the cells.
 
     .. math:: \frac1K \sum_k \bar v_k, \qquad \frac1K \Big(\sum_k s_k^2 / R_k\Big)^{1/2}.

@@ -1,0 +1,63 @@
+"""Scores from n = 2 to a million, with bounds that are told and not, against every classical selector.
+
+    python benchmarks/every_size.py [--tasks 50000] [--sizes 2 3 5 ...] [--method amortized] [--out results]
+
+Worlds: the ten families, mixtures of 32 Gaussians, and the fifteen Marron-Wand densities. At full scale there are
+50,000 tasks of each size up to 256, then 2000, 300, 40 and 10; --tasks is the most of any size. Selectors whose time
+grows with n^2 are left out above a size, and the report says so (benchmark/size_scores.py). Scores are means over 1024
+draws from each true density. Every chunk of tasks is kept in the folder .rivals of the output folder: a run that is stopped
+goes on where it was, and a model that was trained anew costs only its own column.
+"""
+
+import sys
+
+# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
+sys.path.pop(0)
+
+import argparse
+import warnings
+from pathlib import Path
+
+from rich.progress import Progress
+
+from amortized_kde.benchmark.protocol import TRUTH
+from amortized_kde.benchmark.rival_store import FOLDER
+from amortized_kde.benchmark.rivals import CLASSICAL, UNDER_TEST
+from amortized_kde.benchmark.size_report import report_sizes, write_sizes
+from amortized_kde.benchmark.size_scores import SIZES, TASKS, WORLDS, SizeCell, score_cell
+from amortized_kde.errors import AmortizedKdeWarning
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=int, default=max(TASKS.values()))
+    parser.add_argument("--sizes", type=int, nargs="+", choices=SIZES, default=SIZES)
+    parser.add_argument("--method", default=UNDER_TEST)
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", AmortizedKdeWarning)
+    methods = (TRUTH, options.method, *CLASSICAL)
+    cells = [
+        SizeCell(world, n, told, min(TASKS[n], options.tasks))
+        for world in WORLDS
+        for told in (True, False)
+        for n in options.sizes
+    ]
+    results, worlds = {}, {name: make() for name, make in WORLDS.items()}
+    with Progress() as progress:
+        bar = progress.add_task("scoring", total=sum(cell.tasks * cell.n for cell in cells))
+        for cell in cells:
+            progress.update(bar, description=f"{cell.world}, bounds {cell.bounds}, n = {cell.n}")
+            results[cell] = score_cell(
+                cell,
+                methods,
+                worlds[cell.world],
+                options.out / FOLDER,
+                report=lambda tasks, n=cell.n: progress.advance(bar, tasks * n),
+            )
+    write_sizes(options.out / "every_size.csv", results, under_test=options.method)
+    print("\n".join(report_sizes(results, under_test=options.method, methods=methods)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Scores at every size as a table and as lines to print: one method against all others, cell by cell.
+
+Scores by cell and method enter; a CSV file and text leave. A cell is a world, a size, and whether bounds are told.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from amortized_kde.benchmark.paired import mean_of_cells, verdict
+from amortized_kde.benchmark.protocol import TRUTH
+from amortized_kde.benchmark.rival_store import CellScores
+from amortized_kde.benchmark.size_scores import SizeCell
+from amortized_kde.benchmark.tables import write_csv
+
+__all__ = ["report_sizes", "write_sizes"]
+
+Results = Mapping[SizeCell, Mapping[str, CellScores]]
+
+_COLUMNS = (
+    *("world", "bounds", "n", "method", "tasks", "score_bits", "standard_error"),
+    *("difference_bits", "difference_error", "verdict", "failures"),
+)
+
+
+def write_sizes(path: Path, results: Results, *, under_test: str) -> None:
+    """Write a line for every cell and method; differences are those of the method under test to it."""
+    lines: list[Sequence[Any]] = []
+    for cell, columns in results.items():
+        for method, column in columns.items():
+            mean, difference = mean_of_cells(column.scores), mean_of_cells(columns[under_test].scores - column.scores)
+            told = "" if method in (under_test, TRUTH) else verdict(difference)
+            numbers = (mean.count, mean.value, mean.standard_error, difference.value, difference.standard_error)
+            failures = sum(column.failures.values())
+            lines.append((cell.world, cell.bounds, cell.n, method, *numbers, told, failures))
+    write_csv(path, _COLUMNS, lines)
+
+
+def report_sizes(results: Results, *, under_test: str, methods: Sequence[str]) -> list[str]:
+    """Give lines of text: in every cell, the difference to each rival and a mark where the method is worse."""
+    rivals = [method for method in methods if method not in (under_test, TRUTH)]
+    lines, worse, compared = [], 0, 0
+    for cell, columns in results.items():
+        mean = mean_of_cells(columns[under_test].scores)
+        above = mean_of_cells(columns[under_test].scores - columns[TRUTH].scores)
+        lines += ["", f"{cell.world}, bounds {cell.bounds}, n = {cell.n}: {mean.count} tasks"]
+        lines.append(
+            f"  {under_test} scores {mean.value:.4f}, {above.value:.4f} ± {above.standard_error:.4f} above the truth"
+        )
+        for rival in rivals:
+            if rival not in columns:
+                lines.append(f"    {rival:<18} left out: its time grows with the square of n")
+                continue
+            difference = mean_of_cells(columns[under_test].scores - columns[rival].scores)
+            told = verdict(difference)
+            worse, compared = worse + (told == "worse"), compared + 1
+            failures = sum(columns[rival].failures.values())
+            note = f"  ({failures} without an answer)" if failures else ""
+            lines.append(f"    {rival:<18}{difference.value:+10.4f} ± {difference.standard_error:.4f}  {told}{note}")
+    return [*lines, "", f"{under_test} is worse in {worse} of {compared} comparisons"]

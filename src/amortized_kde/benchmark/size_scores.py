@@ -1,0 +1,149 @@
+"""One estimator against the classical selectors at every sample size, with bounds that are told and not.
+
+A world, a size and a method enter; scores at 1024 draws from each true density leave, in bits, one a task. Where bounds
+are not told, the samples are the same, and nobody knows that the truth ends anywhere.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.benchmark.judge import judge_by_draws
+from amortized_kde.benchmark.marron_wand import MarronWandWorld
+from amortized_kde.benchmark.protocol import TRUTH, BalancedWorld
+from amortized_kde.benchmark.rival_store import CellScores, file_name, kept_scores
+from amortized_kde.benchmark.rivals import FALL_BACK, fit_or_fall_back
+from amortized_kde.domain import OPEN, Bounds
+from amortized_kde.score import LN2
+from amortized_kde.selectors import FAILURES, SELECTORS
+from amortized_kde.tasks import MixtureWorld, TaskBatch, World, draw_tasks, make_pool
+
+__all__ = ["SEED", "SIZES", "TASKS", "WORLDS", "SizeCell", "has_column", "score_cell", "scores_of_method"]
+
+Array = NDArray[np.float64]
+
+# Serves nothing else: neither training nor validation nor any other table.
+SEED = 8_130_000_000
+WORLDS: dict[str, Callable[[], World]] = {
+    "families": lambda: BalancedWorld(make_pool()),
+    "mixtures": lambda: MixtureWorld(32),
+    "Marron-Wand": MarronWandWorld,
+}
+# Tasks of each size: as many as an evening allows.
+TASKS = dict.fromkeys((2, 3, 5, 10, 30, 100, 256), 50_000) | {1_000: 2_000, 10_000: 300, 100_000: 40, 1_000_000: 10}
+SIZES = tuple(TASKS)
+# R's way of counting distances takes time by n^2: 14 s for a sample of 10^5.
+_MOST_VALUES = {"sheather-jones-r": 10_000}
+_LEARNED = ("amortized", "adaptive")
+# Values in a chunk: some 40 MB with its draws.
+_CHUNK_VALUES, _CHUNK_TASKS = 5_000_000, 2_500
+# Room for the tasks of one size; every size begins at a multiple of it.
+_TASKS_A_SIZE = 1_000_000
+
+
+@dataclass(frozen=True)
+class SizeCell:
+    """A world, a size, whether the bounds are told, and how many tasks."""
+
+    world: str
+    n: int
+    told: bool
+    tasks: int
+
+    @property
+    def bounds(self) -> str:
+        """In a word, whether the bounds are told."""
+        return "known" if self.told else "unknown"
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Give the first task and the number of tasks of every chunk."""
+        step = max(1, min(_CHUNK_TASKS, _CHUNK_VALUES // self.n))
+        return [(first, min(step, self.tasks - first)) for first in range(0, self.tasks, step)]
+
+    def draw(self, world: World, first: int, count: int) -> TaskBatch:
+        """Draw the tasks of a chunk."""
+        start = SIZES.index(self.n) * _TASKS_A_SIZE + first
+        return draw_tasks(world, count, seed=SEED + list(WORLDS).index(self.world), first=start, sizes=self.n)
+
+
+def has_column(method: str, n: int) -> bool:
+    """Whether a method can be asked at this size in reasonable time."""
+    return n <= _MOST_VALUES.get(method, n)
+
+
+def score_cell(
+    cell: SizeCell,
+    methods: Sequence[str],
+    world: World,
+    folder: Path,
+    *,
+    report: Callable[[int], object] = lambda tasks: None,
+) -> dict[str, CellScores]:
+    """Score methods on the tasks of a cell, chunk by chunk; chunks that are on disk are read.
+
+    A learned method's files carry the digest of all shipped models: with other weights they are computed anew. `report`
+    is told how many tasks a chunk had when it is done.
+    """
+    parts: dict[str, list[CellScores]] = {method: [] for method in methods if has_column(method, cell.n)}
+    for first, count in cell.chunks():
+        # Drawn once a chunk, and only if a column is missing.
+        batch = cache(partial(cell.draw, world, first, count))
+        for method, columns in parts.items():
+            name = file_name("every_size", cell.world, cell.n, first, count, cell.bounds, method, _weights(method))
+            columns.append(kept_scores(folder / name, partial(_score_chunk, method, batch, cell)))
+        report(count)
+    return {method: _join(columns) for method, columns in parts.items()}
+
+
+def _score_chunk(method: str, batch: Callable[[], TaskBatch], cell: SizeCell) -> CellScores:
+    return scores_of_method(method, batch(), Bounds(*batch().bounds) if cell.told else OPEN)
+
+
+def scores_of_method(method: str, batch: TaskBatch, bounds: Bounds, *, threads: int | None = None) -> CellScores:
+    """Give the mean score (1, tasks) of a method at each task's own draws; told `bounds`, infinite where it is not.
+
+    A single bandwidth a task is scored for the whole batch at once; whatever else `fit` makes is evaluated task by
+    task. A batch function of another estimator belongs here.
+    """
+    if method == TRUTH:
+        return CellScores(batch.true_scores()[None])
+    if method in SELECTORS:
+        return _by_bandwidth(method, batch, bounds, threads)
+    failures: Counter[str] = Counter()
+    samples = np.split(batch.values, batch.offsets[1:-1])
+    logs = [fit_or_fall_back(method, x, bounds, failures)(y) for x, y in zip(samples, batch.draws, strict=True)]
+    return CellScores(np.mean(logs, axis=1)[None] / -LN2, failures)
+
+
+def _by_bandwidth(method: str, batch: TaskBatch, bounds: Bounds, threads: int | None) -> CellScores:
+    h, codes = SELECTORS[method].select(batch.samples, bounds, threads=threads)
+    failed = np.isnan(h)
+    if failed.any():
+        h = np.where(failed, SELECTORS[FALL_BACK].select(batch.samples, bounds, threads=threads).bandwidths, h)
+    judge = replace(judge_by_draws(batch), bounds=(bounds.lower, bounds.upper))
+    said = Counter(FAILURES[code] for code in codes[failed].tolist())
+    return CellScores(judge.scores(h, threads=threads)[0][None], said)
+
+
+def _join(columns: Sequence[CellScores]) -> CellScores:
+    failures: Counter[str] = Counter()
+    for column in columns:
+        failures.update(column.failures)
+    return CellScores(np.concatenate([column.scores for column in columns], axis=1), failures)
+
+
+def _weights(method: str) -> str:
+    """Digest of the shipped models, for methods that depend on them."""
+    if not method.startswith(_LEARNED):
+        return "0"
+    digest = hashlib.sha256()
+    for path in sorted(Path(str(files("amortized_kde.models"))).rglob("*.safetensors")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
