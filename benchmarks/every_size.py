@@ -5,8 +5,8 @@
 Worlds: the ten families, mixtures of 32 Gaussians, and the fifteen Marron-Wand densities. At full scale there are
 50,000 tasks of each size up to 256, then 2000, 300, 40 and 10; --tasks is the most of any size. Selectors whose time
 grows with n^2 are left out above a size, and the report says so (benchmark/size_scores.py). Scores are means over 1024
-draws from each true density. Every chunk of tasks is kept in the folder .rivals of the output folder: a run that is stopped
-goes on where it was, and a model that was trained anew costs only its own column.
+draws from each true density. Every chunk of tasks is kept in the folder .rivals of the output folder: a run that is
+stopped goes on where it was, and a model that was trained anew costs only its own column.
 """
 
 import sys
