@@ -1,0 +1,58 @@
+"""Where one estimator does worst: mean score difference to two classical selectors, by kind of data, n and bounds.
+
+    python benchmarks/worst_settings.py [--tasks 500] [--sizes 5 10 30 100 256] [--method amortized] [--out results]
+
+Settings are the ten families and mixtures of 1 to 32 components, with bounds that are known and not, and the kinds of
+the broad world in every way in which bounds are told there (benchmark/setting_scores.py). The broad world is the one
+that models are trained in; its tasks here are fresh. The ten worst settings against each reference are listed.
+"""
+
+import sys
+
+# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
+sys.path.pop(0)
+
+import argparse
+import warnings
+from pathlib import Path
+
+from rich.progress import track
+
+from amortized_kde.benchmark.paired import verdict
+from amortized_kde.benchmark.rivals import UNDER_TEST
+from amortized_kde.benchmark.setting_scores import REFERENCES, SIZES, all_settings, setting_differences
+from amortized_kde.benchmark.tables import write_csv
+from amortized_kde.errors import AmortizedKdeWarning
+
+COLUMNS = ("group", "which", "bounds", "n", "reference", "tasks", "difference_bits", "standard_error", "verdict")
+LISTED = 10
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=int, default=500)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--method", default=UNDER_TEST)
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", AmortizedKdeWarning)
+    settings = list(all_settings(options.sizes))
+    found = {s: setting_differences(s, options.method, options.tasks) for s in track(settings, description="scoring")}
+    options.out.mkdir(parents=True, exist_ok=True)
+    lines = [
+        (s.group, s.which, s.told, s.n, reference, d.count, d.value, d.standard_error, verdict(d))
+        for s, differences in found.items()
+        for reference, d in differences.items()
+    ]
+    write_csv(options.out / "worst_settings.csv", COLUMNS, lines)
+    for reference in REFERENCES:
+        worse = sum(verdict(differences[reference]) == "worse" for differences in found.values())
+        print(f"\n{options.method} is worse than {reference} in {worse} of {len(settings)} settings; the worst are:")
+        for s in sorted(settings, key=lambda s: -found[s][reference].value)[:LISTED]:
+            d = found[s][reference]
+            where = f"{s.group} {s.which}, bounds {s.told}, n = {s.n}, {d.count} tasks"
+            print(f"  {d.value:+8.4f} ± {d.standard_error:.4f} {verdict(d):<9} {where}")
+
+
+if __name__ == "__main__":
+    main()
