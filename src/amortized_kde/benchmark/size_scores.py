@@ -19,7 +19,7 @@ from amortized_kde.benchmark.judge import judge_by_draws
 from amortized_kde.benchmark.marron_wand import MarronWandWorld
 from amortized_kde.benchmark.protocol import TRUTH, BalancedWorld
 from amortized_kde.benchmark.rival_store import CellScores, file_name, kept_scores
-from amortized_kde.benchmark.rivals import FALL_BACK, fit_or_fall_back
+from amortized_kde.benchmark.rivals import CLASSICAL, FALL_BACK, fit_or_fall_back
 from amortized_kde.domain import OPEN, Bounds
 from amortized_kde.score import LN2
 from amortized_kde.selectors import FAILURES, SELECTORS
@@ -41,7 +41,6 @@ TASKS = dict.fromkeys((2, 3, 5, 10, 30, 100, 256), 50_000) | {1_000: 2_000, 10_0
 SIZES = tuple(TASKS)
 # R's way of counting distances takes time by n^2: 14 s for a sample of 10^5.
 _MOST_VALUES = {"sheather-jones-r": 10_000}
-_LEARNED = ("amortized", "adaptive")
 # Values in a chunk: some 40 MB with its draws.
 _CHUNK_VALUES, _CHUNK_TASKS = 5_000_000, 2_500
 # Room for the tasks of one size; every size begins at a multiple of it.
@@ -109,12 +108,12 @@ def _score_chunk(method: str, batch: Callable[[], TaskBatch], cell: SizeCell) ->
 def scores_of_method(method: str, batch: TaskBatch, bounds: Bounds, *, threads: int | None = None) -> CellScores:
     """Give the mean score (1, tasks) of a method at each task's own draws; told `bounds`, infinite where it is not.
 
-    A single bandwidth a task is scored for the whole batch at once; whatever else `fit` makes is evaluated task by
-    task. A batch function of another estimator belongs here.
+    The bandwidths of a classical selector are scored for the whole batch at once; whatever `fit` makes of another
+    method is evaluated task by task. A batch function of a learned estimator belongs here.
     """
     if method == TRUTH:
         return CellScores(batch.true_scores()[None])
-    if method in SELECTORS:
+    if method in CLASSICAL:
         return _by_bandwidth(method, batch, bounds, threads)
     failures: Counter[str] = Counter()
     samples = np.split(batch.values, batch.offsets[1:-1])
@@ -141,7 +140,7 @@ def _join(columns: Sequence[CellScores]) -> CellScores:
 
 def _weights(method: str) -> str:
     """Digest of the shipped models, for methods that depend on them."""
-    if not method.startswith(_LEARNED):
+    if method in (TRUTH, *CLASSICAL):
         return "0"
     digest = hashlib.sha256()
     for path in sorted(Path(str(files("amortized_kde.models"))).rglob("*.safetensors")):
