@@ -2,8 +2,9 @@ import importlib.util
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from amortized_kde.benchmark.rivals import CLASSICAL, RIVALS, UNDER_TEST, fit_density
+from amortized_kde.benchmark.rivals import CLASSICAL, RIVALS, SCIPY, UNDER_TEST, fit_density
 from amortized_kde.domain import Bounds
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.estimate import fit
@@ -33,6 +34,14 @@ def test_our_methods_are_those_of_fit():
     sample, y = np.random.default_rng(6).normal(size=30), np.linspace(-2.0, 2.0, 9)
     for method in CLASSICAL:
         np.testing.assert_array_equal(fit_density(method, sample, Bounds())(y), fit(sample, method=method).logpdf(y))
+
+
+def test_scipy_is_scipy_cut_at_the_bounds():
+    sample, y = np.random.default_rng(7).exponential(size=40), np.linspace(0.0, 6.0, 50)
+    density = stats.gaussian_kde(sample)
+    expected = density.logpdf(y) - np.log(density.integrate_box_1d(0.0, np.inf))
+    np.testing.assert_allclose(fit_density(SCIPY, sample, Bounds(0.0, np.inf))(y), expected, atol=1e-9)
+    np.testing.assert_allclose(fit_density(SCIPY, sample, Bounds())(y), density.logpdf(y), atol=1e-9)
 
 
 def test_learned_methods_are_no_classical_ones():
