@@ -15,12 +15,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.benchmark.adaptive import adaptive_scores
 from amortized_kde.benchmark.judge import judge_by_draws
 from amortized_kde.benchmark.marron_wand import MarronWandWorld
 from amortized_kde.benchmark.protocol import TRUTH, BalancedWorld
 from amortized_kde.benchmark.rival_store import CellScores, file_name, kept_scores
 from amortized_kde.benchmark.rivals import CLASSICAL, FALL_BACK, fit_or_fall_back
 from amortized_kde.domain import OPEN, Bounds
+from amortized_kde.ladder import LARGEST
 from amortized_kde.score import LN2
 from amortized_kde.selectors import FAILURES, SELECTORS
 from amortized_kde.tasks import MixtureWorld, TaskBatch, World, draw_tasks, make_pool
@@ -108,13 +110,18 @@ def _score_chunk(method: str, batch: Callable[[], TaskBatch], cell: SizeCell) ->
 def scores_of_method(method: str, batch: TaskBatch, bounds: Bounds, *, threads: int | None = None) -> CellScores:
     """Give the mean score (1, tasks) of a method at each task's own draws; told `bounds`, infinite where it is not.
 
-    The bandwidths of a classical selector are scored for the whole batch at once; whatever `fit` makes of another
-    method is evaluated task by task. A batch function of a learned estimator belongs here.
+    The bandwidths of a classical selector, and the shares of an adaptive estimator unless samples are large, are scored
+    for the whole batch at once; whatever `fit` makes of another method is evaluated task by task.
     """
     if method == TRUTH:
         return CellScores(batch.true_scores()[None])
     if method in CLASSICAL:
         return _by_bandwidth(method, batch, bounds, threads)
+    adaptive = SELECTORS[method].adaptive if method in SELECTORS else None
+    if adaptive is not None and batch.sizes.max() <= LARGEST:
+        ends = (np.full(len(batch), end) for end in bounds)
+        scores = adaptive_scores(adaptive(), batch.samples, *ends, np.sort(batch.draws, axis=1), threads=threads)
+        return CellScores(scores[None])
     failures: Counter[str] = Counter()
     samples = np.split(batch.values, batch.offsets[1:-1])
     logs = [fit_or_fall_back(method, x, bounds, failures)(y) for x, y in zip(samples, batch.draws, strict=True)]
