@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde.features import moments
-from amortized_kde.numerics.neighbours import LARGEST, neighbour_rows
+from amortized_kde.numerics.neighbours import neighbour_rows
+from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 
@@ -29,6 +30,9 @@ EXPONENTS = np.arange(8.0, -16.5, -1.0)
 _MANY = 256
 # Of larger samples at about so many, equally spaced in rank but for the tails.
 _CELLS = 192
+# The largest sample of the training tasks. Of a larger one so many values are described, chosen once and for all.
+LARGEST = 4096
+_CHOICE = stream_words(4096, 0)
 _PROBABILITIES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4])
 # Where the points' asymmetry is read: rungs 2^2 to 2^-8.
 _SIDES = slice(6, 17)
@@ -61,7 +65,7 @@ CONVENTIONS = {
     "frame": "origin: median; unit: sqrt(sd x IQR/1.349), IQR/1.349 taken as at least sd/1024; of a constant sample a "
     "quarter of the distance of its two bounds, or the distance to its one",
     "ladder": "bandwidths 2^8, 2^7, ..., 2^-16 units",
-    "sizes": f"n limited to 1..{LARGEST}; beyond, bandwidths shrink as n^(-1/5)",
+    "sizes": f"of more than {LARGEST} values that many are described, chosen once; bandwidths shrink as n^(-1/5)",
     "crowd": "ln(0.02 + sum over the other points of exp(-d^2/2h^2)/Z) at each rung",
     "features": "standardised, and held inside the range of the training tasks; the same for a mirrored sample",
 }
@@ -92,6 +96,8 @@ class Description:
 
 def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | None = None) -> Description:
     """Describe ascending samples, each with its own bounds (infinite where open)."""
+    whole = samples
+    samples, chosen = _thinned(samples)
     raw = moments(samples, threads=threads)
     n, sd = raw[:, 0], raw[:, 2]
     quantiles = _quantiles(samples, np.concatenate([_PROBABILITIES, [0.5, 0.25, 0.75], 1.0 - _PROBABILITIES]))
@@ -107,7 +113,7 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
     crowds, sides = np.empty((anchors.size, EXPONENTS.size)), np.empty((anchors.size, EXPONENTS.size))
     pooled = np.empty((len(samples), 2 * EXPONENTS.size))
     sizes = samples.sizes
-    room = int(np.max(sizes[sizes <= LARGEST], initial=1))
+    room = int(np.max(sizes, initial=1))
     run_in_pieces(
         lambda i, j: neighbour_rows(
             samples.values,
@@ -126,7 +132,7 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
             j,
         ),
         len(samples),
-        operations=10.0 * float(np.sum(np.minimum(sizes, LARGEST) * np.minimum(sizes, float(_MANY)))),
+        operations=10.0 * float(np.sum(sizes * np.minimum(sizes, float(_MANY)))),
         threads=threads,
     )
     odd = np.empty((len(samples), _ODD))
@@ -155,6 +161,8 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
     position = np.arcsinh(2.0 * (at - middle[own]) / unit[own])
     below, above = _logs((at - lower[own]) / unit[own]), _logs((upper[own] - at) / unit[own])
     points = _points(crowds, sides, position, below, above, odd[own])
+    if chosen:
+        anchors, masses = _in_the_whole(anchors, offsets, masses, whole.sizes, chosen)
     return Description(usable, narrow, middle, unit, bandwidths, anchors, offsets, masses, points, wholes)
 
 
@@ -201,6 +209,39 @@ def _ranks(n: int) -> tuple[Index, Array]:
     ranks = np.unique(np.concatenate([left, middle, n - 1 - left]).astype(np.int64))
     masses = np.gradient(ranks.astype(np.float64))
     return ranks, masses / masses.sum()
+
+
+@lru_cache(maxsize=16)
+def _choice(n: int) -> Index:
+    """LARGEST ranks of n, at random but always the same, and mirror-symmetric: features are then those of a sample."""
+    half = np.argpartition(indexed_uniforms(_CHOICE, 0, n // 2), LARGEST // 2 - 1)[: LARGEST // 2]
+    return np.sort(np.concatenate([half, n - 1 - half]))
+
+
+def _thinned(samples: Samples) -> tuple[Samples, dict[int, Index]]:
+    """The samples, those larger than LARGEST thinned to that size, and the ranks that are left of these."""
+    chosen = {int(t): _choice(int(samples.sizes[t])) for t in np.flatnonzero(samples.sizes > LARGEST)}
+    if not chosen:
+        return samples, chosen
+    rows = [samples.values[samples.offsets[t] : samples.offsets[t + 1]] for t in range(len(samples))]
+    rows = [row[chosen[t]] if t in chosen else row for t, row in enumerate(rows)]
+    offsets = np.concatenate([[0], np.cumsum([row.size for row in rows])])
+    return Samples(np.concatenate(rows), offsets, samples.shape, samples.unusable), chosen
+
+
+def _in_the_whole(
+    anchors: Index, offsets: Index, masses: Array, sizes: Index, chosen: dict[int, Index]
+) -> tuple[Index, Array]:
+    """Ranks and masses of the anchors of thinned samples in the whole ones."""
+    anchors, masses = anchors.copy(), masses.copy()
+    for t, ranks in chosen.items():
+        rows = slice(offsets[t], offsets[t + 1])
+        anchors[rows] = ranks[anchors[rows]]
+        # Half of the values between two anchors each, and those beyond the outermost.
+        between = 0.5 * (np.diff(anchors[rows]) - 1)
+        first, last = anchors[rows][0], sizes[t] - 1 - anchors[rows][-1]
+        masses[rows] = (1.0 + np.append(first, between) + np.append(between, last)) / sizes[t]
+    return anchors, masses
 
 
 def _anchors(sizes: Index) -> tuple[Index, Index, Array]:

@@ -49,7 +49,10 @@ class Standards:
 
 def _standardised(features: Array, standard: Array) -> Array:
     location, spread, low, high = standard
-    return np.asarray((np.clip(features, low, high) - location) / spread)
+    held = np.clip(features, low, high)
+    held -= location
+    held /= spread
+    return held
 
 
 def _rounded(features: Array) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from amortized_kde.numerics.neighbours import FAINT, LARGEST, neighbour_rows
+from amortized_kde.numerics.neighbours import FAINT, neighbour_rows
 
 RUNGS = 2.0 ** np.arange(8.0, -16.5, -1.0)
 
@@ -17,9 +17,8 @@ def crowds_and_sides(x, lower, upper, anchors):
     crowds, sides, pooled = np.empty(shape), np.empty(shape), np.empty((1, 2 * RUNGS.size))
     masses = np.full(anchors.size, 1.0 / anchors.size)
     ends = np.array([lower]), np.array([upper])
-    room = x.size if x.size <= LARGEST else 1
     neighbour_rows(
-        x, one, *ends, rungs, anchors, np.array([0, anchors.size]), masses, room, crowds, sides, pooled, 0, 1
+        x, one, *ends, rungs, anchors, np.array([0, anchors.size]), masses, x.size, crowds, sides, pooled, 0, 1
     )
     return crowds, sides, pooled
 
@@ -31,10 +30,9 @@ def obvious(x, lower, upper, anchors):
         inside = norm.cdf((upper - x[:, None]) / RUNGS) - norm.cdf((lower - x[:, None]) / RUNGS)
         e = np.exp(-0.5 * u**2) / inside
         left, right = e[:a].sum(axis=0), e[a + 1 :].sum(axis=0)
-        share = min(1.0, (LARGEST - 1) / max(x.size - 1, 1))
-        both = share * (left + right) + FAINT
+        both = left + right + FAINT
         crowds.append(np.log(both))
-        sides.append(share * np.abs(right - left) / both)
+        sides.append(np.abs(right - left) / both)
     return np.array(crowds), np.array(sides)
 
 
@@ -56,14 +54,3 @@ def test_ties_are_neighbours():
     crowds, _, _ = crowds_and_sides(x, -math.inf, math.inf, np.arange(4))
     assert np.exp(crowds[0, -1]) - FAINT == pytest.approx(2.0)
     assert np.exp(crowds[3, -1]) == pytest.approx(FAINT)
-
-
-@pytest.mark.parametrize("bounds", [(-math.inf, math.inf), (0.0, 1.0)])
-def test_bins_of_a_large_sample_are_close_to_the_sum(bounds):
-    x = np.sort(np.random.default_rng(1).beta(2.0, 3.0, 6000))
-    anchors = np.array([0, 1, 17, 600, 3000, 5998, 5999])
-    crowds, sides, _ = crowds_and_sides(x, *bounds, anchors)
-    expected = obvious(x, *bounds, anchors)
-    # A bin is a quarter of a bandwidth wide.
-    np.testing.assert_allclose(crowds, expected[0], atol=0.01)
-    np.testing.assert_allclose(sides, expected[1], atol=0.01)

@@ -119,8 +119,9 @@ def scores_of_method(method: str, batch: TaskBatch, bounds: Bounds, *, threads: 
         return _by_bandwidth(method, batch, bounds, threads)
     adaptive = SELECTORS[method].adaptive if method in SELECTORS else None
     if adaptive is not None and batch.sizes.max() <= LARGEST:
-        ends = (np.full(len(batch), end) for end in bounds)
-        scores = adaptive_scores(adaptive(), batch.samples, *ends, np.sort(batch.draws, axis=1), threads=threads)
+        lower, upper = (np.full(len(batch), end) for end in bounds)
+        points = np.sort(batch.draws, axis=1)
+        scores = adaptive_scores(adaptive(), batch.samples, lower, upper, points, threads=threads)
         return CellScores(scores[None])
     failures: Counter[str] = Counter()
     samples = np.split(batch.values, batch.offsets[1:-1])

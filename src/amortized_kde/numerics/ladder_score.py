@@ -155,7 +155,7 @@ def ladder_score_rows(
                 while a < last and anchors[a + 1] <= i:
                     a += 1
                 part = 0.0
-                if i > anchors[a]:
+                if anchors[a] < i and a < last:
                     part = (i - anchors[a]) / (anchors[a + 1] - anchors[a])
                 for k in range(rungs):
                     share[k] = (1.0 - part) * shares[a, k]

@@ -18,7 +18,7 @@ from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
 
-__all__ = ["FAINT", "FRESH", "LARGEST", "REACH", "inverse_masses", "neighbour_rows"]
+__all__ = ["FAINT", "FRESH", "REACH", "inverse_masses", "neighbour_rows"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -29,18 +29,12 @@ REACH = 9.0
 FRESH = 4
 # A point without neighbours has this many, so that logarithms stay small.
 FAINT = 0.02
-# The largest sample of the training tasks.
-LARGEST = 4096
 # Samples up to this size are taken as one matrix.
 _SMALL = 128
 # Fewer neighbours than this have none at all at the finer rungs.
 _NOBODY = 1e-17
 # At more than so many bandwidths from a bound a kernel has all its mass inside, to the last bit.
 _INSIDE = 8.3
-# From so many neighbours on they are counted in bins, a quarter of a bandwidth wide, out to seven bandwidths.
-_CROWD = 48
-_BIN = 0.25
-_BINS = 28
 
 
 @compiled
@@ -123,39 +117,6 @@ def _all_around(points: Array, bandwidths: Array, inverse: Array, kernel: Array,
             break
 
 
-@compiled
-def _running_sums(points: Array) -> Array:
-    """Sums of the first 0, 1, 2, ... distances from the first point."""
-    sums = np.zeros(points.size + 1)
-    for j in range(points.size):
-        sums[j + 1] = sums[j] + (points[j] - points[0])
-    return sums
-
-
-@compiled
-def _beyond(points: Array, sums: Array, i: int, h: float, lower: float, upper: float) -> float:
-    """Sum over the points after point i, in bins unless they are few; a bin's points lie where their mean does."""
-    x, first = points[i], i + 1
-    near = first_at_least(points[first:], x + REACH * h)
-    few = near <= _CROWD
-    total, margin, before = 0.0, _INSIDE * h, 0
-    for b in range(near if few else _BINS):
-        until = b + 1
-        if not few:
-            until = first_at_least(points[first : first + near], x + (b + 1.0) * _BIN * h)
-        if until > before:
-            at = points[first + before]
-            if not few:
-                at = points[0] + (sums[first + until] - sums[first + before]) / (until - before)
-            u = (at - x) / h
-            e = math.exp(-0.5 * u * u)
-            if at - lower < margin or upper - at < margin:
-                e /= central_mass((lower - at) / h, (upper - at) / h)
-            total += (until - before) * e
-        before = until
-    return total
-
-
 @entry
 def neighbour_rows(
     values: Array,
@@ -176,40 +137,28 @@ def neighbour_rows(
     """Write ln(left + right + FAINT) and |right - left| / (left + right + FAINT) of every anchor, (anchors, k) each.
 
     The first's mean and variance over a sample's anchors go to `pooled` (samples, 2 k), each anchor with its mass.
-    Sample t has the anchors number anchor_offsets[t] .. anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). In
-    samples larger than `room` neighbours that are many are counted in bins, so that an anchor costs O(log n). Samples
-    larger than LARGEST count as if they had that size.
+    Sample t has the anchors number anchor_offsets[t] .. anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). No
+    sample has more than `room` values.
     """
     rungs = bandwidths.shape[1]
     kernel, inverse = np.empty(max(room, _SMALL * _SMALL)), np.empty((rungs, room))
     right, left = np.empty((rungs, room)), np.empty((rungs, room))
     for t in range(start, stop):
         points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
-        n, exact = points.size, points.size <= room
-        mirrored, sums, mirrored_sums = points, points, points
-        if exact:
-            inverse_masses(points, h, lower[t], upper[t], inverse)
-        else:
-            mirrored = -points[::-1]
-            sums, mirrored_sums = _running_sums(points), _running_sums(mirrored)
+        n = points.size
+        inverse_masses(points, h, lower[t], upper[t], inverse)
         if n <= _SMALL:
             _all_around(points, h, inverse, kernel, left, right)
-        share = min(1.0, (LARGEST - 1.0) / max(n - 1.0, 1.0))
         pooled[t] = 0.0
         for a in range(anchor_offsets[t], anchor_offsets[t + 1]):
             i = anchors[a]
-            place = i if exact else 0
-            if not exact:
-                for k in range(rungs):
-                    right[k, 0] = _beyond(points, sums, i, h[k], lower[t], upper[t])
-                    left[k, 0] = _beyond(mirrored, mirrored_sums, n - 1 - i, h[k], -upper[t], -lower[t])
-            elif n > _SMALL:
+            if n > _SMALL:
                 _around(points, i, h, inverse, kernel, left, right)
             for k in range(rungs):
-                both = share * (right[k, place] + left[k, place]) + FAINT
+                both = right[k, i] + left[k, i] + FAINT
                 crowd = math.log(both)
                 crowds[a, k] = crowd
-                sides[a, k] = share * abs(right[k, place] - left[k, place]) / both
+                sides[a, k] = abs(right[k, i] - left[k, i]) / both
                 pooled[t, k] += masses[a] * crowd
         # In a second pass, so that nothing cancels.
         for a in range(anchor_offsets[t], anchor_offsets[t + 1]):

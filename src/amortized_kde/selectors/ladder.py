@@ -7,8 +7,10 @@ Above n = 4096, the largest sample of the training tasks, the networks are asked
 shrink on as n^(-1/5), the rate of the classical rules, and the background's probability as 1/n.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +19,17 @@ from amortized_kde.domain import Bounds
 from amortized_kde.ladder import LARGEST, SAMPLE_FEATURES, Description, describe
 from amortized_kde.ladder_network import Standards, log_bandwidths, shares_and_background
 from amortized_kde.models import Model
+from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 from amortized_kde.selectors.outcome import CONSTANT, OK, TOO_FEW, UNLIKE, Selection
 
-__all__ = ["Smoothing", "ladder_of_one", "select_adaptive", "select_single", "smooth", "ways_unlike"]
+__all__ = ["Smoothing", "in_chunks", "ladder_of_one", "select_adaptive", "select_single", "smooth", "ways_unlike"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-# Points that are described at a time: their features are then some ten megabytes.
-_AT_ONCE = 30_000
+# Points that are described at a time: their features are then a few megabytes.
+_AT_ONCE = 10_000
 # A share so small adds less than the background to any density, and costs as much as a large one.
 _UNUSED = 1e-7
 # A feature this share of its range beyond it is far outside the training tasks.
@@ -108,7 +111,8 @@ def ladder_of_one(answer: Smoothing, n: int) -> tuple[Array, Array]:
 def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: int | None = None) -> Selection:
     """Give the effective single bandwidth of each adaptive estimate: the mean over points and rungs, in logarithms."""
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
-    for start, stop in _chunks(samples):
+
+    def work(start: int, stop: int, threads: int | None) -> None:
         part = samples.between(start, stop)
         answer = smooth(model, part, *_ends(bounds, len(part)), threads=threads)
         codes[start:stop] = answer.codes
@@ -116,6 +120,8 @@ def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: 
         logs = (answer.shares * np.log(answer.bandwidths)[own]).sum(axis=1)
         mean = np.bincount(own, answer.masses * logs, minlength=len(part))
         h[start:stop] = np.where(answer.codes >= OK, np.exp(mean), np.nan)
+
+    in_chunks(work, samples, threads=threads)
     return Selection(h, codes)
 
 
@@ -123,13 +129,16 @@ def select_single(model: Model, samples: Samples, bounds: Bounds, *, threads: in
     """Give one bandwidth a sample."""
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
     standards = _standards(model)
-    for start, stop in _chunks(samples):
+
+    def work(start: int, stop: int, threads: int | None) -> None:
         part = samples.between(start, stop)
         found = describe(part, *_ends(bounds, len(part)), threads=threads)
         codes[start:stop] = _codes(part, found, standards)
         ratio = np.exp(log_bandwidths(model.arrays, standards.wholes(found.wholes)))
         beyond = np.maximum(part.sizes / LARGEST, 1.0)
         h[start:stop] = np.where(found.usable, found.scales * ratio * beyond**-0.2, np.nan)
+
+    in_chunks(work, samples, threads=threads)
     return Selection(h, codes)
 
 
@@ -147,14 +156,22 @@ def _ends(bounds: Bounds, count: int) -> tuple[Array, Array]:
     return np.full(count, bounds.lower), np.full(count, bounds.upper)
 
 
-def _chunks(samples: Samples) -> Iterator[tuple[int, int]]:
-    """Runs of samples with about `_AT_ONCE` values each."""
-    start = 0
-    while start < len(samples):
-        stop = int(np.searchsorted(samples.offsets, samples.offsets[start] + _AT_ONCE, side="right")) - 1
-        stop = min(max(stop, start + 1), len(samples))
-        yield start, stop
-        start = stop
+def in_chunks(work: Callable[[int, int, int | None], None], samples: Samples, *, threads: int | None) -> None:
+    """Call ``work(start, stop, threads)`` on runs of samples with some `_AT_ONCE` values each, several side by side."""
+    edges = [0]
+    while edges[-1] < len(samples):
+        stop = int(np.searchsorted(samples.offsets, samples.offsets[edges[-1]] + _AT_ONCE, side="right")) - 1
+        edges.append(min(max(stop, edges[-1] + 1), len(samples)))
+    runs = list(pairwise(edges))
+    if len(runs) == 1:
+        work(*runs[0], threads)
+        return
+
+    def several(first: int, last: int) -> None:
+        for start, stop in runs[first:last]:
+            work(start, stop, 1)
+
+    run_in_pieces(several, len(runs), operations=math.inf, threads=threads)
 
 
 def _codes(samples: Samples, found: Description, standards: Standards) -> Index:
