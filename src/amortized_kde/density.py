@@ -34,8 +34,8 @@ class KernelDensity:
 
     .. math:: q(x) = \frac{1}{Z} \sum_i w_i \frac{1}{h} \phi\Big(\frac{x - x_i}{h}\Big) \quad (A \le x \le B),
 
-    with Z the mass of the sum between A and B (paper, eqs. 2 and 8). Without bounds Z = 1. `from_ladder` makes a
-    density with several bandwidths, of which every point has its own shares, and a background.
+    with Z the mass of the sum between A and B (paper, eqs. 2 and 8). Without bounds Z = 1. `from_ladder` makes one with
+    several bandwidths, of which every point has its own shares, and a background.
 
     Parameters
     ----------
