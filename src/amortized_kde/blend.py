@@ -93,6 +93,5 @@ class Blend:
         if self.background is None or self.epsilon == 0.0:
             return start, low, high
         # Below epsilon the background alone has that probability somewhere, which is no lower.
-        start = np.minimum(start, self.background.quantile(np.minimum(p / self.epsilon, 1.0)))
-        alone = self.background.quantile(p)
-        return start, np.minimum(low, alone), np.maximum(high, alone)
+        above, alone = self.background.quantile(np.stack([np.minimum(p / self.epsilon, 1.0), p]))
+        return np.minimum(start, above), np.minimum(low, alone), np.maximum(high, alone)

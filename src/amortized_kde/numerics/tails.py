@@ -86,18 +86,18 @@ def _pieces(counts: Index) -> list[tuple[int, int]]:
     return list(pairwise(np.unique([0, *edges, counts.size]).tolist()))
 
 
-def _window_sums(tail: Tail, k: int, starts: Index, counts: Index, x: Array) -> Array:
-    """Sum over the `counts` kernels of a rung from `starts` on, each coefficient times the mass between bound and x."""
-    sums, rungs, h = np.zeros(x.size), tail.rungs, tail.rungs.bandwidths[k]
+def _window_sums(tail: Tail, starts: Index, counts: Index, x: Array, h: Array) -> Array:
+    """Sum over `counts` kernels from `starts` on, of bandwidth h: coefficient times the mass between bound and x."""
+    sums, rungs = np.zeros(x.size), tail.rungs
     used = np.flatnonzero(counts > 0)
-    starts, counts, x = starts[used], counts[used], x[used]
+    starts, counts, x, h = starts[used], counts[used], x[used], h[used]
     for first, last in _pieces(counts) if used.size else []:
         count = counts[first:last]
         begins = np.cumsum(count) - count
         kernel = np.arange(begins[-1] + count[-1]) + np.repeat(starts[first:last] - begins, count)
-        u = np.repeat(x[first:last], count) - rungs.places[kernel]
-        width = np.repeat((x[first:last] - tail.bound) / h, count)
-        terms = rungs.coefficients[kernel] * _mass(u / h, tail.below[kernel], width)
+        width = np.repeat((x[first:last] - tail.bound) / h[first:last], count)
+        u = (np.repeat(x[first:last], count) - rungs.places[kernel]) / np.repeat(h[first:last], count)
+        terms = rungs.coefficients[kernel] * _mass(u, tail.below[kernel], width)
         # Each sum is pairwise: a hundred thousand equal terms do not add up their rounding.
         sums[used[first:last]] = np.add.reduceat(terms, begins)
     return sums
@@ -105,13 +105,17 @@ def _window_sums(tail: Tail, k: int, starts: Index, counts: Index, x: Array) -> 
 
 def _probability(tail: Tail, x: Array, reach: Array) -> Array:
     """Probability below x, with the kernels whose centre is at most `reach` bandwidths above x."""
-    total = np.zeros(x.size)
     rungs = tail.rungs
-    for k, (a, b) in enumerate(pairwise(rungs.offsets)):
-        places, h = rungs.places[a:b], rungs.bandwidths[k]
-        start, stop = np.searchsorted(places, x - _FULL * h), np.searchsorted(places, x + reach * h)
-        total += tail.prefix[a + k + start] + _window_sums(tail, k, a + start, stop - start, x)
-    return total
+    shape = rungs.bandwidths.size, x.size
+    starts, counts, far = np.empty(shape, np.int64), np.empty(shape, np.int64), np.zeros(x.size)
+    for k, h in enumerate(rungs.bandwidths):
+        a, b = rungs.offsets[k], rungs.offsets[k + 1]
+        start = np.searchsorted(rungs.places[a:b], x - _FULL * h)
+        counts[k] = np.searchsorted(rungs.places[a:b], x + reach * h) - start
+        starts[k] = a + start
+        far += tail.prefix[a + k + start]
+    each = np.broadcast_to(x, shape).ravel(), np.repeat(rungs.bandwidths, x.size)
+    return np.asarray(far + _window_sums(tail, starts.ravel(), counts.ravel(), *each).reshape(shape).sum(axis=0))
 
 
 def _whole_probability(tail: Tail, x: Array, known: Array) -> Array:
