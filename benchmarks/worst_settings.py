@@ -24,7 +24,10 @@ from amortized_kde.benchmark.setting_scores import REFERENCES, SIZES, all_settin
 from amortized_kde.benchmark.tables import write_csv
 from amortized_kde.errors import AmortizedKdeWarning
 
-COLUMNS = ("group", "which", "bounds", "n", "reference", "tasks", "difference_bits", "standard_error", "verdict")
+COLUMNS = (
+    *("group", "which", "bounds", "n", "reference", "tasks"),
+    *("difference_bits", "standard_error", "median_difference_bits", "verdict"),
+)
 LISTED = 10
 
 
@@ -40,18 +43,18 @@ def main() -> None:
     found = {s: setting_differences(s, options.method, options.tasks) for s in track(settings, description="scoring")}
     options.out.mkdir(parents=True, exist_ok=True)
     lines = [
-        (s.group, s.which, s.told, s.n, reference, d.count, d.value, d.standard_error, verdict(d))
+        (s.group, s.which, s.told, s.n, reference, d.count, d.value, d.standard_error, median, verdict(d))
         for s, differences in found.items()
-        for reference, d in differences.items()
+        for reference, (d, median) in differences.items()
     ]
     write_csv(options.out / "worst_settings.csv", COLUMNS, lines)
     for reference in REFERENCES:
-        worse = sum(verdict(differences[reference]) == "worse" for differences in found.values())
+        worse = sum(verdict(differences[reference].mean) == "worse" for differences in found.values())
         print(f"\n{options.method} is worse than {reference} in {worse} of {len(settings)} settings; the worst are:")
-        for s in sorted(settings, key=lambda s: -found[s][reference].value)[:LISTED]:
-            d = found[s][reference]
+        for s in sorted(settings, key=lambda s: -found[s][reference].mean.value)[:LISTED]:
+            d, median = found[s][reference]
             where = f"{s.group} {s.which}, bounds {s.told}, n = {s.n}, {d.count} tasks"
-            print(f"  {d.value:+8.4f} ± {d.standard_error:.4f} {verdict(d):<9} {where}")
+            print(f"  {d.value:+8.4f} ± {d.standard_error:.4f} {verdict(d):<9} median {median:+.4f}  {where}")
 
 
 if __name__ == "__main__":

@@ -61,8 +61,10 @@ def test_differences_are_those_of_densities(setting):
             scores.append(-density.logpdf(batch.draws[t]).mean() / math.log(2.0))
     for reference in REFERENCES:
         expected = np.mean(slow["scott"]) - np.mean(slow[reference])
-        assert found[reference].value == pytest.approx(expected, rel=1e-9, abs=1e-9)
-        assert found[reference].count == 4
+        assert found[reference].mean.value == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert found[reference].mean.count == 4
+        paired = np.subtract(slow["scott"], slow[reference])
+        assert found[reference].median == pytest.approx(np.median(paired), rel=1e-9, abs=1e-9)
 
 
 def test_samples_of_equal_values_are_left_out(monkeypatch):
@@ -71,5 +73,5 @@ def test_samples_of_equal_values_are_left_out(monkeypatch):
     batch.values[:3] = batch.values[0]
     monkeypatch.setattr("amortized_kde.benchmark.setting_scores.draw_setting", lambda *_: batch)
     found = setting_differences(setting, "scott", 5)
-    assert {mean.count for mean in found.values()} == {4}
-    assert all(math.isfinite(mean.value) for mean in found.values())
+    assert {difference.mean.count for difference in found.values()} == {4}
+    assert all(math.isfinite(difference.mean.value) for difference in found.values())

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,16 @@ from amortized_kde.tasks import FAMILIES, MixtureWorld, MultifamilyWorld, Pool, 
 from amortized_kde.tasks.broad import KINDS, TOLD, BroadBatch, broad_batch
 from amortized_kde.tasks.broad.shares import TOLD_SHARES
 
-__all__ = ["COMPONENTS", "REFERENCES", "SIZES", "Setting", "all_settings", "draw_setting", "setting_differences"]
+__all__ = [
+    "COMPONENTS",
+    "REFERENCES",
+    "SIZES",
+    "Difference",
+    "Setting",
+    "all_settings",
+    "draw_setting",
+    "setting_differences",
+]
 
 Array = NDArray[np.float64]
 
@@ -79,8 +89,15 @@ def _pool(family: str) -> Pool:
     return make_pool(families=(family,))
 
 
-def setting_differences(setting: Setting, method: str, count: int) -> dict[str, Mean]:
-    """Give the mean score of a method minus that of each reference on the tasks of a setting; negative is better.
+class Difference(NamedTuple):
+    """Mean and median of a method's scores minus a reference's; negative is better."""
+
+    mean: Mean
+    median: float
+
+
+def setting_differences(setting: Setting, method: str, count: int) -> dict[str, Difference]:
+    """Compare a method with each reference on the tasks of a setting.
 
     Samples of equal values, which rounding makes in the broad world, are left out: no reference has an answer.
     """
@@ -88,7 +105,10 @@ def setting_differences(setting: Setting, method: str, count: int) -> dict[str, 
     limits = _limits(setting, batch)
     varied = batch.values[batch.offsets[:-1]] < batch.values[batch.offsets[1:] - 1]
     ours, *others = (_scores(m, batch, limits)[varied] for m in (method, *REFERENCES))
-    return {name: mean_of_cells([ours - other]) for name, other in zip(REFERENCES, others, strict=True)}
+    return {
+        name: Difference(mean_of_cells([ours - other]), float(np.median(ours - other)))
+        for name, other in zip(REFERENCES, others, strict=True)
+    }
 
 
 def _limits(setting: Setting, batch: TaskBatch | BroadBatch) -> list[Bounds]:
