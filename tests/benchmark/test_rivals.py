@@ -1,12 +1,13 @@
 import importlib.util
+from collections import Counter
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.benchmark.rivals import CLASSICAL, RIVALS, SCIPY, UNDER_TEST, fit_density
+from amortized_kde.benchmark.rivals import CLASSICAL, RIVALS, SCIPY, fit_density, fit_or_fall_back
 from amortized_kde.domain import Bounds
-from amortized_kde.errors import AmortizedKdeError
+from amortized_kde.errors import DegenerateSampleError, InvalidParameterError, UnreadableFileError
 from amortized_kde.estimate import fit
 
 BOUNDS = (Bounds(0.0, 1.0), Bounds(0.0, np.inf), Bounds())
@@ -19,7 +20,7 @@ def rival_or_skip(name):
 
 
 @pytest.mark.parametrize("bounds", BOUNDS, ids=["both", "lower", "none"])
-@pytest.mark.parametrize("name", [*RIVALS, UNDER_TEST])
+@pytest.mark.parametrize("name", [*RIVALS, "amortized:gmm32"])
 def test_every_rival_is_a_density_between_the_bounds(name, bounds):
     sample = np.random.default_rng(5).beta(1.0, 2.0, 60)
     log_density = fit_density(rival_or_skip(name), sample, bounds)
@@ -56,6 +57,29 @@ def test_the_grid_of_arviz_ends_at_the_extremes_of_an_open_side():
     assert log_density(np.array([39.5]))[0] == -np.inf
 
 
-def test_a_method_without_an_answer_raises():
-    with pytest.raises(AmortizedKdeError):
-        fit_density("silverman", np.ones(5), Bounds())
+@pytest.mark.filterwarnings("ignore::amortized_kde.errors.FallbackWarning")
+def test_a_method_without_an_answer_falls_back_and_is_counted():
+    # R's Sheather-Jones stops at samples like this one.
+    sample, y, failures = np.concatenate([np.zeros(12), [1e-9, 3.0]]), np.array([1.5]), Counter()
+    found = fit_or_fall_back("sheather-jones-r", sample, Bounds(), failures)(y)
+    assert failures.total() == 1
+    np.testing.assert_array_equal(found, fit_density("silverman", sample, Bounds())(y))
+    with pytest.raises(DegenerateSampleError):
+        fit_or_fall_back("silverman", np.ones(5), Bounds(), failures)
+
+
+def test_a_foreign_library_that_stops_is_counted(monkeypatch):
+    def stop(*_):
+        raise np.linalg.LinAlgError("singular")
+
+    monkeypatch.setitem(RIVALS, SCIPY, stop)
+    failures = Counter()
+    fit_or_fall_back(SCIPY, np.arange(9.0), Bounds(), failures)
+    assert failures == {"singular": 1}
+
+
+def test_a_name_or_a_model_that_is_not_there_is_no_failure_of_the_method(tmp_path):
+    with pytest.raises(InvalidParameterError):
+        fit_or_fall_back("no such method", np.arange(9.0), Bounds(), Counter())
+    with pytest.raises(UnreadableFileError):
+        fit_or_fall_back(f"amortized:{tmp_path}", np.arange(9.0), Bounds(), Counter())

@@ -30,7 +30,7 @@ def test_chunks_cover_all_tasks_once(n):
 
 
 @pytest.mark.parametrize("bounds", [Bounds(-1.0, 1.0), OPEN])
-@pytest.mark.parametrize("method", ["silverman", "amortized", SCIPY])
+@pytest.mark.parametrize("method", ["silverman", "amortized:gmm32", SCIPY])
 def test_scores_are_means_at_the_draws(method, bounds):
     batch = CELL.draw(WORLD, 0, 3)
     found = scores_of_method(method, batch, bounds).scores
@@ -54,8 +54,8 @@ def test_a_cell_is_computed_once_and_the_same_in_any_chunks(tmp_path, monkeypatc
 
 
 def test_other_weights_are_another_column(tmp_path, monkeypatch):
-    score_cell(CELL, ("amortized", "silverman"), WORLD, tmp_path)
-    monkeypatch.setattr(size_scores, "_weights", lambda method: "other" if method == "amortized" else "0")
+    score_cell(CELL, ("amortized:gmm32", "silverman"), WORLD, tmp_path)
+    monkeypatch.setattr(size_scores, "_weights", lambda method: "other" if method == "amortized:gmm32" else "0")
     calls = []
     original = scores_of_method
 
@@ -64,8 +64,8 @@ def test_other_weights_are_another_column(tmp_path, monkeypatch):
         return original(method, *rest)
 
     monkeypatch.setattr(size_scores, "scores_of_method", counted)
-    score_cell(CELL, ("amortized", "silverman"), WORLD, tmp_path)
-    assert calls == ["amortized"]
+    score_cell(CELL, ("amortized:gmm32", "silverman"), WORLD, tmp_path)
+    assert calls == ["amortized:gmm32"]
 
 
 def test_bounds_that_are_told_matter_and_samples_do_not_change(tmp_path):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.density import KernelDensity
 from amortized_kde.domain import Bounds
-from amortized_kde.errors import AmortizedKdeError
+from amortized_kde.errors import DegenerateSampleError
 from amortized_kde.estimate import fit
 from amortized_kde.selectors import SELECTORS
 
@@ -74,11 +74,13 @@ def fit_density(method: str, sample: Array, bounds: Bounds) -> LogDensity:
 
 
 def fit_or_fall_back(method: str, sample: Array, bounds: Bounds, failures: Counter[str]) -> LogDensity:
-    """Fit a method; where it fails, count what it said and give Silverman's density instead."""
+    """Fit a method; where it has no answer, count what it said and give Silverman's density instead.
+
+    Other errors, of a name that does not exist or a model that is not there, are raised.
+    """
     try:
         return fit_density(method, sample, bounds)
-    # Other libraries raise these; our own errors are for samples without an answer.
-    except (AmortizedKdeError, ValueError, ArithmeticError) as error:
+    except _NO_ANSWER.get(method, DegenerateSampleError) as error:
         failures[str(error)] += 1
         return fit_density(FALL_BACK, sample, bounds)
 
@@ -131,3 +133,6 @@ RIVALS: dict[str, Fit] = {
     "arviz-stats isj": _arviz_bandwidth,
     "arviz-stats kde": _arviz_grid,
 }
+
+# What other libraries raise for samples that they cannot take.
+_NO_ANSWER = {method: (ValueError, ArithmeticError) for method in RIVALS if method not in CLASSICAL}
