@@ -133,7 +133,7 @@ def floored_score_and_slope_rows(
     upper: Array,
     at: Array,
     background: Array,
-    epsilon: float,
+    epsilons: Array,
     scores: Array,
     slopes: Array,
     start: int,
@@ -146,7 +146,7 @@ def floored_score_and_slope_rows(
     count = at.shape[1]
     scaled, total, weighted = np.empty(count, np.float32), np.empty(count, np.float32), np.empty(count, np.float32)
     for t in range(start, stop):
-        points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
+        points, h, epsilon = values[offsets[t] : offsets[t + 1]], bandwidths[t], epsilons[t]
         inside, inside_slope = 0.0, 0.0
         for x in points:
             z, dz = mass_and_slope(x, h, lower[t], upper[t])
