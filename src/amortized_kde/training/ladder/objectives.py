@@ -22,7 +22,8 @@ _LN2 = math.log(2.0)
 _REACH, _EXACT_REACH = 6.5, 12.0
 # One bandwidth for data with a heavy tail would cost hundreds of bits, which would outweigh all other tasks. So where a
 # side is open, or a bound far away, the background has this probability; between near bounds next to none, for there
-# a bandwidth that is too small must cost what it costs. No task pulls with more than so many nats per unit of log h.
+# a bandwidth that is too small must cost what it costs. Of the others none pulls with more than so many nats per unit of
+# log h.
 _FLOOR, _NEXT_TO_NONE, _NEAR = 1e-6, 1e-30, 100.0
 _STEEPEST = 20.0
 
@@ -74,7 +75,8 @@ def _single(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Array
         len(tasks),
         operations=float(tasks.values.size) * prepared.at.shape[1],
     )
-    return scores / _LN2, (np.clip(slopes, -_STEEPEST, _STEEPEST) / _LN2,)
+    held = np.where(near, slopes, np.clip(slopes, -_STEEPEST, _STEEPEST))
+    return scores / _LN2, (held / _LN2,)
 
 
 OBJECTIVES: dict[str, Objective] = {"adaptive": _adaptive, "single": _single}
