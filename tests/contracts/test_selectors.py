@@ -13,7 +13,10 @@ import amortized_kde as akde
 from amortized_kde.errors import DegenerateSampleError
 from amortized_kde.selectors import SELECTORS
 
-pytestmark = pytest.mark.filterwarnings("ignore::amortized_kde.errors.FallbackWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::amortized_kde.errors.FallbackWarning"),
+    pytest.mark.filterwarnings("ignore::amortized_kde.errors.UnlikeTrainingWarning"),
+]
 
 # R's bins depend on where zero lies.
 SHIFT_EXEMPT = {"sheather-jones-r"}

@@ -105,22 +105,25 @@ class _Run:
         self.sums.append(float(np.mean(scores)))
 
     def record(self) -> None:
-        """Validate, log and save where it is time to."""
+        """After each `LOG_EVERY` steps and each validation: a row of the log; after each validation a checkpoint."""
         progress, step = self.progress, self.progress.step
-        ends = step == self.recipe.steps
-        score = None
-        if ends or step % self.recipe.tasks.every == 0:
-            outputs = self.learner.answer(self.state.average, self.validation)
-            score = float(np.mean(self.objective(self.validation, outputs, exact=True)[0]))
-            if score < progress.best_score:
-                progress.best_score, progress.best_step = score, step
-                self.best = _arrays(self.state.average)
-        if ends or step % LOG_EVERY == 0:
-            progress.log.append(LogRow(step, float(np.mean(self.sums)), score))
-            self.sums = []
-        if score is not None:
+        due = step % self.recipe.tasks.every == 0 or step == self.recipe.steps
+        if step % LOG_EVERY and not due:
+            return
+        score = float(np.mean(self.sums))
+        self.sums.clear()
+        progress.log.append(LogRow(step, score, self.validate() if due else None))
+        if due:
             write_checkpoint(self.out, self.recipe.as_card(), progress, _arrays(self.state), self.best)
             write_log(self.out, progress.log)
+
+    def validate(self) -> float:
+        outputs = self.learner.answer(self.state.average, self.validation)
+        score = float(np.mean(self.objective(self.validation, outputs, exact=True)[0]))
+        if score < self.progress.best_score:
+            self.progress.best_score, self.progress.best_step = score, self.progress.step
+            self.best = _arrays(self.state.average)
+        return score
 
     def finish(self) -> None:
         tree = jax.tree.structure(self.state.average)

@@ -22,8 +22,8 @@ _LN2 = math.log(2.0)
 _REACH, _EXACT_REACH = 6.5, 12.0
 # One bandwidth for data with a heavy tail would cost hundreds of bits, which would outweigh all other tasks. So where a
 # side is open, or a bound far away, the background has this probability; between near bounds next to none, for there
-# a bandwidth that is too small must cost what it costs. Of the others none pulls with more than so many nats per unit of
-# log h.
+# a bandwidth that is too small must cost what it costs. Of the other tasks none pulls with more than so many nats per
+# unit of log h.
 _FLOOR, _NEXT_TO_NONE, _NEAR = 1e-6, 1e-30, 100.0
 _STEEPEST = 20.0
 
