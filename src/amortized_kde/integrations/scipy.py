@@ -1,0 +1,117 @@
+"""For ``scipy.stats.gaussian_kde(bw_method=...)`` and all who pass it on: pandas, seaborn, matplotlib.
+
+A density object of SciPy's or matplotlib's enters; its *factor* leaves: the bandwidth divided by the standard deviation
+of the data as that object takes it (n - 1 below; weighted, if it has weights). No host is imported here.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
+
+from amortized_kde.domain import OPEN, Bounds, read_bounds
+from amortized_kde.errors import DegenerateSampleError, FallbackWarning, InvalidSampleError
+from amortized_kde.estimate import DEFAULT_METHOD, bandwidth
+
+__all__ = ["BandwidthFactor", "SingularSampleError", "bandwidth_factor"]
+
+Array = NDArray[np.float64]
+
+
+class SingularSampleError(DegenerateSampleError, LinAlgError):
+    """A sample without a scale, in the kind that seaborn catches to leave such a group out of a picture."""
+
+
+@dataclass(frozen=True)
+class BandwidthFactor:
+    """What `bandwidth_factor` gives: a callable that can be compared, pickled and used again."""
+
+    method: str = DEFAULT_METHOD
+    bounds: Bounds = OPEN
+
+    def __call__(self, kde: Any) -> float:
+        """Give the factor for a density object with a `dataset` of shape (1, n) and, perhaps, `weights`."""
+        values, weights = _read_host(kde)
+        try:
+            h = bandwidth(_weighing(values, weights), method=self.method, bounds=self.bounds)
+        except DegenerateSampleError as error:
+            raise SingularSampleError(str(error)) from None
+        variance = float(np.cov(values, aweights=weights))
+        if not 0.0 < variance < math.inf:
+            raise SingularSampleError(f"the variance of the sample is {variance:g}; rescale the values first.")
+        return float(h / math.sqrt(variance))
+
+
+def bandwidth_factor(method: str = DEFAULT_METHOD, *, bounds: Sequence[float | None] | None = None) -> BandwidthFactor:
+    r"""Make a ``bw_method`` for SciPy, pandas, seaborn and matplotlib.
+
+    They multiply the covariance of the data by the square of the factor h / s that it gives, s² being that covariance,
+    so that their kernel has the standard deviation h that `amortized_kde.bandwidth` gives for the same data.
+
+    Parameters
+    ----------
+    method : str
+        One of `amortized_kde.selectors()`.
+    bounds : (float or None, float or None), optional
+        Hard limits of the variable, which may change the choice of h. No host cuts its density there; `fit` does. On a
+        logarithmic axis seaborn smooths the decimal logarithms, and bounds are bounds of these.
+
+    Returns
+    -------
+    BandwidthFactor
+        Its argument is a ``gaussian_kde`` of SciPy's, or matplotlib's ``GaussianKDE``; its answer a float.
+
+    Raises
+    ------
+    InvalidBoundsError
+        If the bounds are not an interval. What follows is raised when a host asks for the factor.
+    InvalidSampleError
+        If the data have more than one dimension, or are not finite.
+    SingularSampleError
+        If the data have no scale. It is also NumPy's ``LinAlgError``.
+
+    Warns
+    -----
+    FallbackWarning
+        If the host's weights differ: h is then chosen as if all points of positive weight weighed the same.
+
+    Examples
+    --------
+    >>> from scipy.stats import gaussian_kde
+    >>> x = [1.0, 2.0, 4.0, 7.0]
+    >>> kde = gaussian_kde(x, bw_method=bandwidth_factor("silverman"))
+    >>> round(float(kde.covariance[0, 0] ** 0.5), 4), round(bandwidth(x, method="silverman"), 4)
+    (1.527, 1.527)
+    """
+    return BandwidthFactor(method, read_bounds(bounds))
+
+
+def _read_host(kde: Any) -> tuple[Array, Array | None]:
+    """The values and, where the host knows them, the weights."""
+    dataset = np.atleast_2d(kde.dataset)
+    if dataset.shape[0] != 1:
+        raise InvalidSampleError(
+            f"this bw_method is for one variable, but the data have {dataset.shape[0]}; "
+            "give one sample of shape (n,), such as x.ravel(), or another bw_method."
+        )
+    return dataset[0], getattr(kde, "weights", None)
+
+
+def _weighing(values: Array, weights: Array | None) -> Array:
+    """The values of positive weight."""
+    if weights is None:
+        return values
+    present = weights > 0.0
+    kept = weights[present]
+    if kept.size and kept.min() < kept.max():
+        warnings.warn(
+            "selectors know no weights: the bandwidth was chosen as if all points of positive weight weighed the same.",
+            FallbackWarning,
+            stacklevel=2,
+        )
+    return values[present]
