@@ -41,9 +41,9 @@ NEIGHBOURS = {
 # Rooms with compiled loops; the decorators themselves live in numerics/jit.py.
 COMPILED_ROOMS = {"numerics", "features", "selectors", "tasks", "benchmark"}
 OPTIONAL = {"matplotlib", "pandas", "polars", "pyarrow", "jax", "optax", "equinox", "xarray", "sklearn", "streamlit"}
-OPTIONAL |= {"mpmath"}
-# The one room that exists for a library it needs.
-OPTIONAL_WHERE = {"training": {"jax", "optax", "equinox"}}
+OPTIONAL |= {"mpmath", "seaborn", "statsmodels", "KDEpy"}
+# The one room that exists for a library it needs, and files that do.
+OPTIONAL_WHERE = {"training": {"jax", "optax", "equinox"}, "integrations/sklearn.py": {"sklearn"}}
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
@@ -52,9 +52,17 @@ def room_of(path):
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
+def at_import(body):
+    """Statements that run when a module is imported, in its attempts too."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.Try):
+            yield from at_import(node.body)
+
+
 def imported(tree, *, top_level=False):
     """Full dotted names of what a module imports."""
-    for node in tree.body if top_level else ast.walk(tree):
+    for node in at_import(tree.body) if top_level else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -96,7 +104,9 @@ def test_the_compiler_has_one_door(path):
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_optional_libraries_are_imported_where_they_are_used(path):
     tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()), top_level=True)}
-    assert not tops & (OPTIONAL - OPTIONAL_WHERE.get(room_of(path), set()))
+    places = {room_of(path), path.relative_to(PACKAGE).as_posix()}
+    allowed = set().union(*(OPTIONAL_WHERE.get(place, set()) for place in places))
+    assert not tops & (OPTIONAL - allowed)
 
 
 def test_only_training_knows_jax():
@@ -127,7 +137,8 @@ import sys
 import amortized_kde
 import numba
 loaded = {name.split(".")[0] for name in sys.modules} | {"scipy.stats"} & set(sys.modules)
-print(sorted(loaded & {"matplotlib", "pandas", "polars", "pyarrow", "jax", "xarray", "scipy.stats", "typer", "rich"}))
+unwanted = {"matplotlib", "pandas", "polars", "pyarrow", "jax", "xarray", "scipy.stats", "typer", "rich"}
+print(sorted(loaded & (unwanted | {"sklearn", "seaborn", "statsmodels", "KDEpy"})))
 modules = [module for name, module in sys.modules.items() if name.startswith("amortized_kde")]
 compiled = [f for m in modules for f in vars(m).values() if isinstance(f, numba.core.dispatcher.Dispatcher)]
 assert len(compiled) > 10
@@ -142,3 +153,9 @@ def test_importing_compiles_nothing_and_loads_no_optional_library(tmp_path):
     ).stdout
     assert output.splitlines() == ["[]", "[]"]
     assert not list(tmp_path.rglob("*.nb*"))
+
+
+def test_callables_for_hosts_do_not_load_their_hosts():
+    code = "import sys, amortized_kde.integrations.scipy, amortized_kde.integrations.statsmodels; print(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not set(output.split()) & {"scipy.stats", "matplotlib", "pandas", "seaborn", "statsmodels", "sklearn"}

@@ -43,7 +43,7 @@ class BandwidthFactor:
             raise SingularSampleError(str(error)) from None
         variance = float(np.cov(values, aweights=weights))
         if not 0.0 < variance < math.inf:
-            raise SingularSampleError(f"the variance of the sample is {variance:g}; rescale the values first.")
+            raise SingularSampleError(f"the data have the variance {variance:g}, and no multiple of it is a bandwidth.")
         return float(h / math.sqrt(variance))
 
 

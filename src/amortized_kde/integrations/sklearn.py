@@ -1,0 +1,151 @@
+"""For scikit-learn: an estimator that can stand where its ``KernelDensity`` does, for one variable.
+
+One column of numbers and options enter; log-densities, their sum and draws leave. Importing this needs scikit-learn.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError
+from amortized_kde.estimate import DEFAULT_METHOD, fit
+
+try:
+    from sklearn.base import BaseEstimator, DensityMixin
+    from sklearn.utils import check_array, check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise MissingExtraError(
+        "the estimator needs scikit-learn 1.6 or newer; install it with: pip install 'amortized-kde[sklearn]'"
+    ) from None
+
+__all__ = ["AmortizedKernelDensity"]
+
+Array = NDArray[np.float64]
+
+
+class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
+    """The density that `amortized_kde.fit` gives, as an estimator of scikit-learn's.
+
+    Parameters
+    ----------
+    method : str
+        One of `amortized_kde.selectors()`; a grid search may try several.
+    bounds : (float or None, float or None), optional
+        Hard limits of the variable; the density is truncated to them and renormalised.
+    truncate : bool
+        Cut the density at the working domain on the open sides too, as the paper does.
+
+    Attributes
+    ----------
+    density_ : KernelDensity
+        The fitted density, with everything that it can do.
+    bandwidth_ : float
+        Its bandwidth, in data units; if the density has several, their geometric mean.
+    n_features_in_ : int
+        1.
+
+    Notes
+    -----
+    `fit` takes no ``sample_weight``, because selectors know no weights. Scores are natural logarithms here, and higher
+    is better, as everywhere in scikit-learn; `amortized_kde.log_score` gives bits, and lower is better.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> x = np.random.default_rng(1).gamma(2.0, size=(90, 1))
+    >>> estimator = AmortizedKernelDensity(bounds=(0, None)).fit(x)
+    >>> estimator.score_samples([[1.0], [-1.0]]).round(1)
+    array([ -1., -inf])
+    >>> search = GridSearchCV(estimator, {"method": ["amortized", "silverman"]}).fit(x)
+    >>> search.best_params_
+    {'method': 'amortized'}
+    """
+
+    def __init__(
+        self,
+        *,
+        method: str = DEFAULT_METHOD,
+        bounds: Sequence[float | None] | None = None,
+        truncate: bool = False,
+    ) -> None:
+        self.method = method
+        self.bounds = bounds
+        self.truncate = truncate
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Make the density of a sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, 1) or (n_samples,)
+            The sample.
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        InvalidSampleError
+            If `X` has more than one column.
+        ValueError
+            What scikit-learn raises for missing, infinite or complex numbers, and what `amortized_kde.fit` raises.
+        """
+        values = self._read_column(X, reset=True)
+        self.density_ = fit(values, method=self.method, bounds=self.bounds, truncate=self.truncate)
+        self.bandwidth_ = self.density_.bandwidth
+        return self
+
+    def score_samples(self, X: Any) -> Array:
+        """Give the natural logarithm of the density at each row of `X`; minus infinity outside the bounds."""
+        check_is_fitted(self)
+        return np.asarray(self.density_.logpdf(self._read_column(X, reset=False)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Give the total log-likelihood of `X`: the sum of `score_samples`, higher is better; `y` is ignored."""
+        return float(np.sum(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw from the density.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many draws.
+        random_state : int, numpy.random.RandomState or None
+            Where randomness comes from; the same whole number gives the same draws.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 1)
+
+        Raises
+        ------
+        InvalidParameterError
+            If `n_samples` is not a whole number, or negative.
+        """
+        check_is_fitted(self)
+        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)):
+            raise InvalidParameterError(f"n_samples must be a whole number, not {n_samples!r}.")
+        # Scikit-learn's generators are of NumPy's old kind; four words of one seed the new kind.
+        words = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
+        return np.asarray(self.density_.sample((int(n_samples), 1), rng=np.random.default_rng(words)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        return tags
+
+    def _read_column(self, X: Any, *, reset: bool) -> Array:
+        """The only column of `X`, after scikit-learn's own checks of it."""
+        values: Array = check_array(X, dtype=np.float64, ensure_2d=False, estimator=self, input_name="X")
+        if values.ndim == 1:
+            X = values = values.reshape(-1, 1)
+        if reset and values.shape[1] != 1:
+            raise InvalidSampleError(
+                f"X has {values.shape[1]} features, but {type(self).__name__} is for one; give it one column, "
+                "for example X[:, [0]]."
+            )
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return values[:, 0]
