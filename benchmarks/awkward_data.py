@@ -1,0 +1,42 @@
+"""What each library does on awkward data: far tails, ties, outliers, odd units, few values, bad input, bounds.
+
+    python benchmarks/awkward_data.py [--out results]
+
+Every library is used as its manual shows, and judged by what it returns; nothing in the table is written by hand. The
+judges are in amortized_kde/benchmark/awkward/judges.py. Libraries that are not installed are left out, and named.
+"""
+
+import sys
+
+# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
+sys.path.pop(0)
+
+import argparse
+from pathlib import Path
+
+from rich.progress import track
+
+from amortized_kde.benchmark.awkward.cases import awkward_cases
+from amortized_kde.benchmark.awkward.libraries import LIBRARIES
+from amortized_kde.benchmark.awkward.table import row_of, to_markdown, write_rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    out = parser.parse_args().out
+    here = [library for library in LIBRARIES.values() if library.version is not None]
+    for library in LIBRARIES.values():
+        if library not in here:
+            print(f"{library.name} is not installed: it is left out")
+    pairs = [(case, library) for case in awkward_cases() for library in here]
+    rows = [row_of(case, library) for case, library in track(pairs, description="asking")]
+    out.mkdir(parents=True, exist_ok=True)
+    write_rows(out / "awkward_data.csv", rows)
+    (out / "awkward_data.md").write_text(to_markdown(rows), encoding="utf-8")
+    for row in rows:
+        print(f"{row.case:<42}{row.library:<18}{row.outcome.mark:<10}{row.outcome.words}")
+
+
+if __name__ == "__main__":
+    main()
