@@ -75,6 +75,8 @@ def write_r(sample: Any) -> str:
     --------
     >>> write_r(np.array([1.5, np.nan, np.inf]))
     'c(1.5, NaN, Inf)'
+    >>> write_r(np.array([np.float64(1.0), None], dtype=object))
+    'c(1.0, NA)'
     >>> write_r(np.zeros((1, 2)))
     'matrix(c(0.0, 0.0), nrow = 1, byrow = TRUE)'
     """
@@ -90,5 +92,6 @@ def _write_entry(entry: Any) -> str:
         return "NA"
     if isinstance(entry, str):
         return f'"{entry}"'
-    special = {math.inf: "Inf", -math.inf: "-Inf"}
-    return "NaN" if math.isnan(entry) else special.get(entry, repr(entry))
+    # An array of objects may hold NumPy's numbers, whose repr is not a number in R.
+    value, special = float(entry), {math.inf: "Inf", -math.inf: "-Inf"}
+    return "NaN" if math.isnan(value) else special.get(value, repr(value))
