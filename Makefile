@@ -1,6 +1,7 @@
 # make demo   set up and turn an example sample into a density
 # make test   set up and run the tests
 # make lint   style and types        make wheel   build the wheel and try it in an empty environment
+# make docs   build the site into build/site
 # make bench  timings against other libraries
 PYTHON ?= python3
 VENV ?= .venv
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: demo test lint wheel bench clean
+.PHONY: demo test lint docs wheel bench clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -27,6 +28,10 @@ $(VENV)/.bench: $(VENV)/.dev
 	$(PIP) -e '.[bench]'
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) -e '.[docs]'
+	touch $@
+
 # Compiled loops are cached beside the sources; a loop does not notice when one that it calls was edited.
 $(VENV)/.compiled: $(BIN)/python $(SOURCES)
 	find src -name '*.nb[ic]' -delete
@@ -43,6 +48,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs $(VENV)/.compiled
+	$(BIN)/python -m pytest docs/hooks
+	$(BIN)/mkdocs build --strict
 
 wheel: $(VENV)/.dev
 	rm -rf build/wheel build/empty

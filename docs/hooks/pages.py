@@ -1,0 +1,118 @@
+"""What the site shows and nobody writes by hand: model cards, the command line's help, pictures of the examples.
+
+All is made when the site is built, so that it cannot be out of date.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+from typer.testing import CliRunner
+
+import amortized_kde as akde
+from amortized_kde.cli import app
+from amortized_kde.selectors import SELECTORS
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ("fit", "compare", "score", "models", "train", "reproduce")
+# The two defaults first, then the paper's.
+ORDER = ("adaptive", "single", "gaussian", "multifamily", "gmm8", "gmm16", "gmm32")
+
+
+def on_files(files: Files, config: Any, **_: Any) -> Files:
+    """Add the pages and pictures."""
+    made = {"models.md": cards(), "reference/command-line.md": command_line()}
+    for name, text in made.items():
+        files.append(File.generated(config, name, content=text))
+    for name, picture in pictures().items():
+        files.append(File.generated(config, f"images/{name}", content=picture))
+    for path in sorted((ROOT / "results").glob("*.png")):
+        files.append(File.generated(config, f"results/{path.name}", abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, /, **_: Any) -> str:
+    """Fill in the table of methods, and point to the pictures of results/ where they lie on the site."""
+    here = re.sub(r"\]\(\.\./results/([\w-]+\.png)\)", r"](results/\1)", markdown)
+    return here.replace("<!-- selectors -->", selectors())
+
+
+def selectors() -> str:
+    """Give the table of names that ``method=`` takes."""
+    rows = [f"| `{name}` | {selector.summary} |" for name, selector in SELECTORS.items()]
+    return "\n".join(["| name | what it is |", "|---|---|", *rows])
+
+
+@cache
+def pictures() -> dict[str, bytes]:
+    """Run the examples, each in a folder of its own, and give what they draw."""
+    drawn: dict[str, bytes] = {}
+    for script in sorted((ROOT / "examples").glob("*.py")):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = os.environ | {"MPLBACKEND": "Agg"}
+            subprocess.run(
+                [sys.executable, str(script)], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL
+            )
+            drawn |= {path.name: path.read_bytes() for path in sorted(Path(folder).glob("*.png"))}
+    return drawn
+
+
+def command_line() -> str:
+    """Give the help of every command."""
+    parts = ["# Command line", "```text", _help(), "```"]
+    for command in COMMANDS:
+        parts += [f"## {command}", "```text", _help(command), "```"]
+    return "\n\n".join(parts).replace("```text\n\n", "```text\n").replace("\n\n```\n", "\n```\n")
+
+
+def _help(*command: str) -> str:
+    asked = CliRunner().invoke(app, [*command, "--help"], prog_name="amortized-kde", env={"COLUMNS": "96"})
+    return asked.output.strip()
+
+
+def cards() -> str:
+    """Give the cards of all shipped models."""
+    found = akde.models()
+    order = [name for name in ORDER if name in found] + sorted(set(found) - set(ORDER))
+    opening = (
+        "# The models' cards\n\nEvery model is a folder with `weights.safetensors` and `card.json`. This page is made "
+        "from the cards when the site is built. `amortized-kde models NAME` prints the same, `akde.models()` gives it "
+        "in Python. Loading a model verifies its checksum."
+    )
+    return "\n\n".join([opening, *(_card(name, found[name]) for name in order)]) + "\n"
+
+
+def _card(name: str, card: dict[str, Any]) -> str:
+    recipe = card["recipe"]
+    facts = {
+        "use it as": f'`method="amortized:{name}"`',
+        "trained on": f"the world `{recipe['world']}` ([tasks](tasks.md))",
+        "gives": _output(recipe["network"]["output"]),
+        "training": f"{recipe['steps']} steps of {recipe['batch']} tasks, seed {card['seed']}",
+        "kept step": str(card["kept_step"]),
+        "validation score": f"{card['validation_score_bits']:.4f} bits",
+        "made by": f"`{card['command']}`",
+        "SHA-256 of the weights": f"`{card['sha256'][:16]}…`",
+    }
+    rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items())
+    conventions = "\n".join(f"| {key} | {value} |" for key, value in card["conventions"].items())
+    return (
+        f"## {name}\n\n{SELECTORS[f'amortized:{name}'].summary}\n\n| | |\n|---|---|\n{rows}\n\n"
+        f"| it reads | how |\n|---|---|\n{conventions}"
+    )
+
+
+def _output(kind: str) -> str:
+    words = {
+        "adaptive": "for every point, shares of a ladder of bandwidths, and the share of a background",
+        "single": "one bandwidth, in the sample's own frame",
+        "bandwidth": "one bandwidth, in the working domain",
+        "ratio": "the bandwidth over the standard deviation",
+    }
+    return words.get(kind, f"`{kind}`")

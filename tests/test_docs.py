@@ -1,0 +1,70 @@
+"""The pages of docs/: every example in them runs and prints what the page shows."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from amortized_kde.cli import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+CONSOLE = re.compile(r"^```console\n\$ amortized-kde (?P<command>.*)\n(?P<shown>(?:.*\n)*?)```$", re.MULTILINE)
+
+
+def console_blocks():
+    return [
+        pytest.param(match["command"], match["shown"], id=f"{page.stem}-{k}")
+        for page in PAGES
+        for k, match in enumerate(CONSOLE.finditer(page.read_text(encoding="utf-8")))
+    ]
+
+
+@pytest.fixture
+def beside_examples(tmp_path, monkeypatch):
+    """A folder to write into that has examples/ in it, as the repository has."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_python_prints_what_the_page_shows(page, beside_examples):
+    # Without a report of the whole run, the first difference is easier to see.
+    flags = FLAGS | doctest.REPORT_ONLY_FIRST_FAILURE
+    failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
+    assert failed == 0
+
+
+def words(text):
+    """Its words without punctuation at their ends, numbers as numbers."""
+    found = []
+    for word in re.split(r'[\s,"]+', text.strip()):
+        try:
+            found.append(float(word))
+        except ValueError:
+            found.append(word)
+    return found
+
+
+@pytest.mark.parametrize(("command", "shown"), console_blocks())
+def test_the_command_line_prints_what_the_page_shows(command, shown, beside_examples):
+    printed = CliRunner().invoke(app, command.split(), prog_name="amortized-kde")
+    assert printed.exit_code == 0, printed.output
+    # A model that is trained anew changes the last digits, and the page is still true.
+    for said, real in zip(words(shown), words(printed.stdout), strict=True):
+        assert real == (pytest.approx(said, rel=0.1) if isinstance(said, float) else said), printed.stdout
+
+
+@pytest.mark.parametrize("page", ["index", "methods", "bounds", "ensembles"])
+def test_pages_for_users_have_examples(page):
+    assert doctest.DocTestParser().get_examples((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+
+
+def test_pages_name_only_files_that_exist():
+    for page in PAGES:
+        for name in re.findall(r"`(?:python )?((?:examples|benchmarks)/\w+\.py)[ `]", page.read_text(encoding="utf-8")):
+            assert (ROOT / name).is_file(), f"{page.name} names {name}"
