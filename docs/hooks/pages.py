@@ -103,7 +103,7 @@ def _card(name: str, card: dict[str, Any]) -> str:
     rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items())
     conventions = "\n".join(f"| {key} | {value} |" for key, value in card["conventions"].items())
     return (
-        f"## {name}\n\n{SELECTORS[f'amortized:{name}'].summary}\n\n| | |\n|---|---|\n{rows}\n\n"
+        f"## {name}\n\n{SELECTORS[f'amortized:{name}'].summary}\n\n| about it | |\n|---|---|\n{rows}\n\n"
         f"| it reads | how |\n|---|---|\n{conventions}"
     )
 

@@ -141,7 +141,8 @@ def fit(
 
     Raises
     ------
-    As `bandwidth`.
+    AmortizedKdeError
+        As `bandwidth`.
 
     Examples
     --------
