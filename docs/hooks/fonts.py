@@ -31,9 +31,8 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
 def math_font() -> bytes:
     """Give the font's glyphs for formulas, with its table of mathematical measures, as a web font."""
     # Found without importing it, for it does much when it is imported.
-    spec = find_spec("ziamath")
-    assert spec is not None and spec.origin is not None
-    font, out = TTFont(Path(spec.origin).parent / "fonts" / "STIXTwoMath-Regular.ttf"), io.BytesIO()
+    folder = Path(find_spec("ziamath").origin).parent
+    font, out = TTFont(folder / "fonts" / "STIXTwoMath-Regular.ttf"), io.BytesIO()
     # ssty are the forms of small indices; with every name the licence stays inside.
     subsetter = Subsetter(Options(layout_features=["ssty"], name_IDs=["*"], hinting=False))
     subsetter.populate(unicodes=[code for first, last in _KEPT for code in range(first, last + 1)])
