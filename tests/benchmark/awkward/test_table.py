@@ -29,7 +29,7 @@ def test_the_page_counts_and_shows_every_cell():
     assert "| ✓ fine | 1 |" in page
     assert "| – nothing to use | 1 |" in page
     assert "| ✗ wrong, without an error | 0 |" in page
-    assert "| 1 value | – ValueError, not why |" in page
+    assert "| 1 value | –\N{NO-BREAK SPACE}ValueError, not why |" in page
     assert "| outside | takes no bounds |" in page
     assert r"| 1 value | SciPy | `ValueError: 'x' \| y` |" in page
 

@@ -14,7 +14,13 @@ from amortized_kde.benchmark.tables import write_csv
 __all__ = ["Row", "judge_case", "read_rows", "row_of", "to_markdown", "write_rows"]
 
 _COLUMNS = ("group", "case", "library", "version", "mark", "words", "measured", "said")
-_SIGNS = {"fine": "✓ ", "unclear": "– ", "wrong": "✗ ", "not asked": ""}
+# With spaces that do not break, so that a sign is never alone on its line.
+_SIGNS = {
+    "fine": "✓\N{NO-BREAK SPACE}",
+    "unclear": "–\N{NO-BREAK SPACE}",
+    "wrong": "✗\N{NO-BREAK SPACE}",
+    "not asked": "",
+}
 
 
 @dataclass(frozen=True)
