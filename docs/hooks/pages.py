@@ -20,7 +20,6 @@ from amortized_kde.cli import app
 from amortized_kde.selectors import SELECTORS
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("fit", "compare", "score", "models", "train", "reproduce")
 # The two defaults first, then the paper's.
 ORDER = ("adaptive", "single", "gaussian", "multifamily", "gmm8", "gmm16", "gmm32")
 
@@ -51,22 +50,25 @@ def selectors() -> str:
 
 @cache
 def pictures() -> dict[str, bytes]:
-    """Run the examples, each in a folder of its own, and give what they draw."""
+    """Run the examples whose pictures are not in docs/images, each in a folder of its own, and give what they draw."""
     drawn: dict[str, bytes] = {}
     for script in sorted((ROOT / "examples").glob("*.py")):
+        picture = f"{script.stem}.png"
+        if picture not in script.read_text(encoding="utf-8") or (ROOT / "docs" / "images" / picture).exists():
+            continue
         with tempfile.TemporaryDirectory() as folder:
             environment = os.environ | {"MPLBACKEND": "Agg"}
             subprocess.run(
                 [sys.executable, str(script)], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL
             )
-            drawn |= {path.name: path.read_bytes() for path in sorted(Path(folder).glob("*.png"))}
+            drawn[picture] = (Path(folder) / picture).read_bytes()
     return drawn
 
 
 def command_line() -> str:
     """Give the help of every command."""
     parts = ["# Command line", "```text", _help(), "```"]
-    for command in COMMANDS:
+    for command in (entry.callback.__name__ for entry in app.registered_commands):
         parts += [f"## {command}", "```text", _help(command), "```"]
     return "\n\n".join(parts).replace("```text\n\n", "```text\n").replace("\n\n```\n", "\n```\n")
 
