@@ -14,9 +14,9 @@ PACKAGE = Path(amortized_kde.__file__).parent
 
 # Imports go only downward in this table.
 RANKS = {
-    1: ["errors", "numerics", "figures"],
-    2: ["sample", "domain", "shape", "background", "blend", "kernels"],
-    3: ["parts", "density", "ensembles", "features", "ladder"],
+    1: ["errors", "numerics", "figures", "sketch"],
+    2: ["sample", "domain", "shape", "background", "blend", "moments", "kernels", "entropy"],
+    3: ["parts", "composition", "distribution", "density", "ensembles", "features", "ladder"],
     4: ["score", "network", "ladder_network", "models"],
     5: ["selectors", "tasks"],
     6: ["estimate", "training"],
@@ -30,6 +30,11 @@ NEIGHBOURS = {
     ("blend", "background"),
     ("kernels", "background"),
     ("kernels", "blend"),
+    ("kernels", "moments"),
+    ("moments", "blend"),
+    ("composition", "parts"),
+    ("density", "composition"),
+    ("density", "distribution"),
     ("density", "parts"),
     ("numerics", "errors"),
     ("figures", "errors"),

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.kernels import KernelSum, central_mass
+from amortized_kde.kernels import KernelSum
+from amortized_kde.moments import central_mass
 
 LIMITS = [(-math.inf, math.inf), (0.0, math.inf), (-math.inf, 10.0), (0.0, 10.0)]
 

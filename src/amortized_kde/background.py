@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.numerics.student import LOG_PEAK, SQRT_3, log_between, log_upper, upper_quantile
+from amortized_kde.numerics.student import LOG_PEAK, SQRT_3, log_between, log_upper, upper_moments, upper_quantile
 
-__all__ = ["Background", "log_cdf", "log_density", "log_sf", "mean", "quantile"]
+__all__ = ["Background", "log_cdf", "log_density", "log_sf", "mean", "quantile", "std"]
 
 Array = NDArray[np.float64]
 
@@ -139,11 +139,27 @@ def mean(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: Arra
     """
     start, end = _standard(lower, location, scale), -_standard(upper, location, scale)
     with np.errstate(invalid="ignore"):
-        # The integral of y times the density above y is 1 / (pi (1 + y^2)).
-        pulls = (np.exp(-2.0 * np.log(np.hypot(1.0, side)) - log_upper(side)) / math.pi for side in (start, end))
-        student = np.asarray(location) + np.multiply(scale, SQRT_3) * np.subtract(*pulls)
+        # The pull of a cut away from it; an open side has none.
+        student = np.asarray(location) + np.multiply(scale, SQRT_3) * (upper_moments(start)[0] - upper_moments(end)[0])
         middle = 0.5 * np.asarray(lower, float) + 0.5 * np.asarray(upper, float)
     return np.asarray(np.where(_is_uniform(lower, upper), middle, student))
+
+
+def std(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
+    """Standard deviation.
+
+    Examples
+    --------
+    >>> std(lower=[0.0, 0.0, -np.inf], upper=[4.0, np.inf, np.inf], location=0.0, scale=1.0).round(4)
+    array([1.1547, 1.3357, 1.7321])
+    """
+    start, end = _standard(lower, location, scale), -_standard(upper, location, scale)
+    # At most one side of a Student's t is cut; without any, all of it lies above minus infinity.
+    first, second = upper_moments(np.where(np.isfinite(lower), start, end))
+    student = np.multiply(scale, SQRT_3) * np.sqrt(second - first * first)
+    with np.errstate(invalid="ignore"):
+        width = np.subtract(upper, lower)
+    return np.asarray(np.where(_is_uniform(lower, upper), width / math.sqrt(12.0), student))
 
 
 @dataclass(frozen=True)
@@ -200,6 +216,10 @@ class Background:
     def mean(self) -> float:
         """Expectation."""
         return float(mean(**self._parts))
+
+    def std(self) -> float:
+        """Standard deviation."""
+        return float(std(**self._parts))
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
         """Give independent draws, by the inverse of the distribution function."""

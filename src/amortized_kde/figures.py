@@ -63,12 +63,16 @@ def draw_density(
     *,
     points: Array | None = None,
     bounds: tuple[float | None, float | None] = (None, None),
+    band: Array | None = None,
     label: str | None = None,
 ) -> Any:
-    """Draw a density with a rug of the points and its bounds; with `ax` None, on pyplot's current axes."""
+    """Draw a density with a rug of the points, its bounds and a band; with `ax` None, on pyplot's current axes."""
     ax = _current_axes() if ax is None else ax
     (line,) = ax.plot(grid, density, label=label)
     ax.fill_between(grid, density, color=line.get_color(), alpha=0.15, linewidth=0)
+    if band is not None:
+        inside = (grid >= band[0]) & (grid <= band[1])
+        ax.fill_between(grid[inside], density[inside], color=line.get_color(), alpha=0.25, linewidth=0)
     _draw_ground(ax, points, bounds)
     return ax
 

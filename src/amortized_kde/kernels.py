@@ -1,6 +1,6 @@
 """The pure core of a density: Gaussian kernels and a background between two limits, which only computes.
 
-Validated arrays enter and leave; shapes, messages and options are the business of `density.py`.
+Validated arrays enter and leave; shapes, messages and options are the business of `distribution.py`.
 """
 
 import math
@@ -12,42 +12,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf, erfinv, ndtr
 
+from amortized_kde import moments
 from amortized_kde.background import Background
 from amortized_kde.blend import Blend
+from amortized_kde.moments import SQRT_2, central_mass
 from amortized_kde.numerics import tails
 from amortized_kde.numerics.condense import FAITHFUL, condensed
 from amortized_kde.numerics.mixture import Rungs
 
-__all__ = ["KernelSum", "central_mass", "ladder_sum", "truncated_sum"]
+__all__ = ["KernelSum", "ladder_sum", "truncated_sum"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Kernels = tuple[Array, Array]
+Invert = Callable[[Array], Array]
 
-SQRT_2 = math.sqrt(2.0)
 # From here on erf is 1 in float64, so the mass on that side is exactly a half.
 WHOLE = 8.5
-
-
-def central_mass(a: Array, b: Array) -> Array:
-    """Phi(b) - Phi(a) for a <= 0 <= b: two terms of one sign, so nothing cancels however wide the kernel."""
-    return np.asarray(0.5 * (erf(b / SQRT_2) + erf(-a / SQRT_2)))
-
-
-def _density_difference(a: Array, b: Array) -> Array:
-    """phi(a) - phi(b) for a <= 0 <= b, accurate relative to itself however close the two are."""
-    near, far = np.minimum(-a, b), np.maximum(-a, b)
-    # Of a kernel without bounds both are 0, whatever the exponent.
-    exponent = (far - np.where(np.isinf(near), 0.0, near)) * (far + near)
-    difference = -np.expm1(-0.5 * exponent) * np.exp(-0.5 * near * near) / math.sqrt(2.0 * math.pi)
-    return np.asarray(np.where(-a <= b, difference, -difference))
 
 
 def truncated_sum(points: Array, weights: Array, bandwidth: float, lower: float, upper: float) -> "KernelSum":
     """Give sum_i w_i K(x - x_i) / sum_j w_j Z_j, cut as a whole at the limits (paper, eq. 8)."""
     inside = central_mass((lower - points) / bandwidth, (upper - points) / bandwidth)
     coefficients = weights / math.fsum(weights * inside)
-    return KernelSum(np.array([bandwidth]), lambda k: (points, coefficients), lower, upper, direct=True)
+    return KernelSum(
+        np.array([bandwidth]), lambda k: (points, coefficients), lower, upper, direct=True, count=points.size
+    )
 
 
 def ladder_sum(
@@ -72,7 +62,9 @@ def ladder_sum(
         steps = np.cumsum(shares[:, point], axis=0)
         return points[point], bandwidths[np.sum(steps[:-1] <= rng.random(count) * steps[-1], axis=0)]
 
-    return KernelSum(bandwidths, kernels_of, *limits, epsilon=epsilon, background=background, pick=pick)
+    return KernelSum(
+        bandwidths, kernels_of, *limits, epsilon=epsilon, background=background, pick=pick, count=shares.size
+    )
 
 
 def _renormalised(coefficients: Array, points: Array, h: float, limits: tuple[float, float]) -> Array:
@@ -113,8 +105,8 @@ class KernelSum:
 
     ``kernels_of(k)`` gives the places and coefficients of the rung with ``bandwidths[k]``, ascending and positive. Many
     of them are condensed for sums, except where these are too small for that; a `direct` sum is not condensed for its
-    density. `pick` draws places and bandwidths of kernels by their mass, if that is simple. The loops fill ``out[i:j]``
-    for ``at[i:j]``, so that pieces can run side by side.
+    density. `pick` draws places and bandwidths of kernels by their mass, if that is simple. `count` foretells how many
+    kernels there are at most. The loops fill ``out[i:j]`` for ``at[i:j]``, so that pieces can run side by side.
     """
 
     bandwidths: Array
@@ -125,6 +117,7 @@ class KernelSum:
     background: Background | None = None
     direct: bool = False
     pick: Callable[[int, np.random.Generator], Kernels] | None = None
+    count: int = 0
 
     @cached_property
     def rungs(self) -> Rungs:
@@ -181,20 +174,30 @@ class KernelSum:
 
     def quantile(self, at: Array, out: Array, i: int, j: int) -> None:
         """Write the quantiles of probabilities in [0, 1], each from the tail in which it is the smaller."""
-        p = at[i:j]
-        found = np.where(p <= 0.0, self.lower, self.upper)
-        low, high = (p > 0.0) & (p <= 0.5), (p > 0.5) & (p < 1.0)
-        below, above = p[low], 1.0 - p[high]
-        found[low] = tails.invert(
-            self._log_cdf, self._log_density, np.log(below), *self._quick.start_and_bracket(below)
-        )
-        found[high] = -tails.invert(
+        out[i:j] = self._split(at[i:j], self._from_below, self._from_above, self.lower, self.upper)
+
+    def upper_quantile(self, at: Array, out: Array, i: int, j: int) -> None:
+        """Write the arguments above which the probabilities in [0, 1] lie, likewise."""
+        out[i:j] = self._split(at[i:j], self._from_above, self._from_below, self.upper, self.lower)
+
+    @staticmethod
+    def _split(p: Array, here: Invert, there: Invert, at_0: float, at_1: float) -> Array:
+        """Ask for probabilities up to a half on this side, and for what is left of the others on that side."""
+        found = np.where(p <= 0.0, at_0, at_1)
+        small, large = (p > 0.0) & (p <= 0.5), (p > 0.5) & (p < 1.0)
+        found[small], found[large] = here(p[small]), there(1.0 - p[large])
+        return found
+
+    def _from_below(self, p: Array) -> Array:
+        return tails.invert(self._log_cdf, self._log_density, np.log(p), *self._quick.start_and_bracket(p))
+
+    def _from_above(self, p: Array) -> Array:
+        return -tails.invert(
             lambda x: self._log_sf(-x),
             lambda x: self._log_density(-x),
-            np.log(above),
-            *self._quick.mirror.start_and_bracket(above),
+            np.log(p),
+            *self._quick.mirror.start_and_bracket(p),
         )
-        out[i:j] = found
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
         """Give exact draws: a kernel's half by its mass, then the truncated half-normal by its inverse."""
@@ -226,12 +229,22 @@ class KernelSum:
     def _reach(self, places: Array, h: Array) -> Array:
         return np.stack([erf((places - self.lower) / (h * SQRT_2)), erf((self.upper - places) / (h * SQRT_2))])
 
+    @property
+    def _for_moments(self) -> Blend:
+        return self._exact if self.direct else self._quick
+
     def mean(self) -> float:
-        """Give the expectation: the kernels' truncated means, weighted by their masses, and the background's."""
-        rungs = self.rungs if self.direct else self._quick.rungs
-        places, h = rungs.places, rungs.spread
-        a, b = (self.lower - places) / h, (self.upper - places) / h
-        centre = float(places[places.size // 2])
-        moments = rungs.coefficients * ((places - centre) * central_mass(a, b) + h * _density_difference(a, b))
-        broad = 0.0 if self.background is None else self.epsilon * (self.background.mean() - centre)
-        return centre + math.fsum(moments) + broad
+        """Give the expectation."""
+        return moments.mean(self._for_moments)
+
+    def std(self) -> float:
+        """Give the standard deviation."""
+        return moments.std(self._for_moments)
+
+    def scales(self) -> list[tuple[Array, float]]:
+        """Give where structure of which width may be: the kernels of each rung, and the background unless uniform."""
+        places = np.split(self.rungs.places, self.rungs.offsets[1:-1])
+        scales = list(zip(places, self.rungs.bandwidths.tolist(), strict=True))
+        if self.background is not None and self.epsilon > 0.0 and math.inf in (-self.lower, self.upper):
+            scales.append((np.array([self.background.location]), self.background.scale))
+        return scales

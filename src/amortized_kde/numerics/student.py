@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-__all__ = ["LOG_PEAK", "SQRT_3", "log_between", "log_upper", "upper_quantile"]
+__all__ = ["LOG_PEAK", "SQRT_3", "log_between", "log_upper", "upper_moments", "upper_quantile"]
 
 Array = NDArray[np.float64]
 
@@ -64,3 +64,13 @@ def upper_quantile(log_q: Array) -> Array:
     for _ in range(_STEPS):
         angle = angle - (angle + np.sin(angle) - target) / (1.0 + np.cos(angle))
     return np.asarray(np.where(few, np.exp(log_y), np.tan(0.5 * angle)))
+
+
+def upper_moments(y: Array) -> tuple[Array, Array]:
+    """Mean and mean square of what lies above y; above minus infinity they are 0 and 1."""
+    log_mass = log_upper(y)
+    # The integrals are 1 / (pi (1 + y^2)) and (arccot y + y / (1 + y^2)) / pi, of which no part cancels.
+    first = np.exp(-2.0 * np.log(np.hypot(1.0, y)) - math.log(math.pi) - log_mass)
+    with np.errstate(divide="ignore"):
+        second = np.exp(np.log((np.arctan2(1.0, y) + 1.0 / (y + 1.0 / y)) / math.pi) - log_mass)
+    return np.asarray(first), np.asarray(second)

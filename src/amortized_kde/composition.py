@@ -1,0 +1,145 @@
+"""What a density is made of, for all to read and for nobody to change.
+
+Checked parts enter; their names, bandwidths, bounds and domain leave, and files of them. No density is computed.
+"""
+
+import math
+import os
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.background import Background
+from amortized_kde.domain import working_domain
+from amortized_kde.errors import InvalidParameterError
+from amortized_kde.parts import Parts, load_parts, save_parts
+
+__all__ = ["Composition"]
+
+Array = NDArray[np.float64]
+
+
+class Composition:
+    """The parts of a density as properties; compares by identity, and can be pickled and saved."""
+
+    _parts: Parts
+
+    @classmethod
+    def _from_parts(cls, parts: Parts) -> Self:
+        made = cls.__new__(cls)
+        made.__setstate__(parts)
+        return made
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a density does not change; make a new one instead of setting {name}.")
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._parts
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.__dict__["_parts"] = Parts(*state)
+        for array in self._parts:
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+
+    @property
+    def points(self) -> Array:
+        """The sample, ascending, without points of weight zero."""
+        return self._parts.points
+
+    @property
+    def weights(self) -> Array:
+        """The points' weights, which sum to 1."""
+        return self._parts.weights
+
+    @property
+    def bandwidths(self) -> Array:
+        """Standard deviations of the kernels, one a rung, ascending, in data units."""
+        return self._parts.bandwidths
+
+    @property
+    def shares(self) -> Array:
+        """How much of each point is spread by each rung's kernel, of shape (rungs, n); over the rungs they sum to 1."""
+        if self._parts.shares is None:
+            return np.broadcast_to(1.0, (1, self.points.size))
+        return self._parts.shares
+
+    @property
+    def epsilon(self) -> float:
+        """Probability of the background."""
+        return self._parts.epsilon
+
+    @property
+    def background(self) -> Background | None:
+        """The broad density that has the probability `epsilon`, or None."""
+        return self._parts.background
+
+    @cached_property
+    def local_bandwidths(self) -> Array:
+        """Bandwidth at each point, of shape (n,): the geometric mean of the rungs, weighted by the point's shares."""
+        if self._parts.shares is None:
+            local = np.full(self.points.size, self.bandwidth)
+        else:
+            local = np.exp(np.log(self.bandwidths) @ self.shares)
+        local.flags.writeable = False
+        return local
+
+    @property
+    def bandwidth(self) -> float:
+        """Standard deviation of the kernel, in data units.
+
+        With several rungs the geometric mean of the points' `local_bandwidths`, weighted by the points' weights: an
+        arithmetic mean would say only how wide the widest kernels are.
+        """
+        if self._parts.shares is None:
+            return float(self.bandwidths[0])
+        return float(np.exp(self.weights @ np.log(self.local_bandwidths)))
+
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        """The hard limits (A, B), None where a side is open."""
+        lower, upper = self._parts.bounds
+        return (None if lower == -math.inf else lower, None if upper == math.inf else upper)
+
+    @property
+    def method(self) -> str:
+        """Name of the selector that gave the bandwidth, or ``"given"``."""
+        return self._parts.method
+
+    @cached_property
+    def domain(self) -> tuple[float, float]:
+        """The working domain: the bounds, and where a side is open, the widened range of the data."""
+        if self._parts.domain is not None:
+            return self._parts.domain.lower, self._parts.domain.upper
+        if self.points[0] < self.points[-1]:
+            domain = working_domain(self.points, self._parts.bounds)
+            return domain.lower, domain.upper
+        # A single value: the bandwidth is the only scale there is.
+        margin, (lower, upper) = 3.0 * self.bandwidth, self._parts.bounds
+        low = float(self.points[0]) - margin if lower == -math.inf else lower
+        return (low, float(self.points[0]) + margin if upper == math.inf else upper)
+
+    def grid(self, count: int = 512) -> Array:
+        """Even arguments that show the density: the data and four local bandwidths beyond, inside the bounds."""
+        if not isinstance(count, (int, np.integer)) or count < 2:
+            raise InvalidParameterError(f"a grid needs at least 2 points, not {count!r}.")
+        low = max(self._parts.bounds.lower, float(np.min(self.points - 4.0 * self.local_bandwidths)))
+        high = min(self._parts.bounds.upper, float(np.max(self.points + 4.0 * self.local_bandwidths)))
+        return np.linspace(low, high, count)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the density to a file in NumPy's npz format; no pickle is involved."""
+        save_parts(self._parts, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a density that `save` wrote.
+
+        Raises
+        ------
+        UnreadableFileError
+            If the file is not there, not such a density, or of a newer format.
+        """
+        return cls._from_parts(load_parts(path))
