@@ -1,0 +1,69 @@
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+
+from amortized_kde.sketch import density_html
+
+GRID = np.linspace(-1.0, 3.0, 201)
+DENSITY = np.exp(-0.5 * (GRID - 1.0) ** 2)
+
+
+def drawn(html):
+    """The page as a tree, which it only is if everything is closed and escaped."""
+    return ET.fromstring(html)
+
+
+def html(facts=None, **options):
+    options = {"grid": GRID, "density": DENSITY, "band": (0.0, 2.0), "bounds": (None, None)} | options
+    return density_html("a density", facts or {"n": 3}, **options)
+
+
+def paths(tree):
+    return tree.findall(".//{http://www.w3.org/2000/svg}path")
+
+
+def test_facts_as_texts():
+    facts = {"n": 3, "mean": 1.23456789, "bounds": (0.0, None), "method": "silverman"}
+    cells = [(row[0].text, row[1].text) for row in drawn(html(facts)).iter("tr")]
+    assert cells == [("n", "3"), ("mean", "1.23457"), ("bounds", "0, none"), ("method", "silverman")]
+
+
+def test_whatever_a_method_is_called_stays_text():
+    nasty = '<script>alert("1")</script>&amp;'
+    page = density_html(nasty, {nasty: nasty}, grid=GRID, density=DENSITY, band=(0.0, 2.0), bounds=(None, None))
+    assert "<script" not in page
+    tree = drawn(page)
+    assert tree.find(".//td").text == tree.find(".//th").text == nasty
+    assert tree.find("{http://www.w3.org/2000/svg}svg").get("aria-label") == nasty
+
+
+def test_the_curve_fills_the_picture():
+    curve = next(path for path in paths(drawn(html())) if path.get("stroke-width"))
+    x, y = np.array(re.findall(r"[\d.]+", curve.get("d")), float).reshape(-1, 2).T
+    assert x.size == GRID.size
+    assert (x[0], x[-1], y.min()) == (4.0, 296.0, 4.0)
+    assert abs(x[np.argmin(y)] - 150.0) <= 2.0
+    np.testing.assert_allclose((94.0 - y) / 90.0, DENSITY, atol=1e-3)
+
+
+def test_bounds_are_walls():
+    def dashed(bounds):
+        return [path.get("d") for path in paths(drawn(html(bounds=bounds))) if path.get("stroke-dasharray")]
+
+    assert dashed((None, None)) == []
+    assert dashed((-1.0, 3.0)) == ["M4.0 0V94", "M296.0 0V94"]
+
+
+def test_the_band_is_shaded_twice():
+    areas = [path.get("d") for path in paths(drawn(html())) if path.get("fill-opacity")]
+    assert len(areas) == 2
+    assert areas[1].startswith("M77.0 94L77.0 ")
+    assert re.search(r" ?223\.0 [\d.]+V94Z$", areas[1])
+    # A band between two arguments of the grid has nothing to shade.
+    assert len([p for p in paths(drawn(html(band=(0.001, 0.002)))) if p.get("fill-opacity")]) == 1
+
+
+def test_colours_are_those_of_the_text_around():
+    assert set(re.findall(r'(?:fill|stroke)="([^"]*)"', html())) == {"currentColor", "none"}
+    assert len(html().encode()) < 10_000
