@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.background import Background, log_cdf, log_density, log_sf, mean, quantile
+from amortized_kde.background import Background, log_cdf, log_density, log_sf, mean, quantile, std
 from amortized_kde.errors import InvalidParameterError
 
 INF = math.inf
@@ -109,6 +109,28 @@ def test_mean_against_quadrature(lower, upper):
 
 
 @pytest.mark.parametrize(("lower", "upper"), CUT)
+def test_standard_deviation_against_quadrature(lower, upper):
+    b = Background(lower, upper, location=3.0, scale=1.5)
+    # As for the mean, with the squares; a tail of p contributes the cube root of p, so p has to be smaller still.
+    nodes, weights = np.polynomial.legendre.leggauss(30)
+    e = np.linspace(math.log(0.5), -120.0, 240)[:, None]
+    half = -0.5 * np.diff(e, axis=0)
+    p = np.exp(e[:-1] - half * (1.0 + nodes))
+    squares = (b.quantile(p) - b.mean()) ** 2 + (b.mirrored().quantile(p) + b.mean()) ** 2
+    assert b.std() ** 2 == pytest.approx(np.sum(squares * p * half * weights), rel=1e-9)
+
+
+def test_standard_deviation_against_scipy():
+    theirs = stats.t(3, -2.0, 0.3)
+    assert Background(-INF, INF, location=-2.0, scale=0.3).std() == pytest.approx(theirs.std(), rel=1e-14)
+    for lower, upper in ((-2.5, INF), (-INF, -1.0)):
+        b = Background(lower, upper, location=-2.0, scale=0.3)
+        about = lambda x, b=b: (x - b.mean()) ** 2  # noqa: E731
+        assert b.std() ** 2 == pytest.approx(theirs.expect(about, lb=lower, ub=upper, conditional=True), rel=1e-7)
+    assert Background(1.0, 5.0, math.nan, math.nan).std() == pytest.approx(stats.uniform(1.0, 4.0).std(), rel=1e-15)
+
+
+@pytest.mark.parametrize(("lower", "upper"), CUT)
 def test_draws_follow_the_distribution_function(lower, upper):
     b = Background(lower, upper, location=3.0, scale=1.5)
     draws = b.draw(20_000, np.random.default_rng(1))
@@ -131,7 +153,9 @@ def test_arrays_broadcast():
         for i in range(4):
             one = function(at[i], **{name: float(column[i, 0]) for name, column in rows.items()})
             assert np.array_equal(found[i], one)
-    assert mean(**rows).shape == (4, 1)
+    for moment in (mean, std):
+        assert moment(**rows).shape == (4, 1)
+        assert np.all(np.isfinite(moment(**rows)))
 
 
 def test_special_arguments():

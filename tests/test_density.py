@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -170,6 +171,76 @@ def test_plot():
     np.testing.assert_allclose(line.get_ydata(), d.pdf(d.grid()))
     assert d.plot(rug=False, count=16) is pyplot.gca()
     pyplot.close("all")
+
+
+def test_a_band_is_shaded():
+    from matplotlib import pyplot
+
+    d = KernelDensity(X, bandwidth=0.3, bounds=(0, None))
+    _, axes = pyplot.subplots(3)
+    d.plot(axes[0], band=0.9)
+    _, band = axes[0].collections
+    shaded = band.get_paths()[0].vertices
+    assert (shaded[:, 0].min(), shaded[:, 0].max()) == pytest.approx(d.interval(0.9))
+    curve = axes[0].get_lines()[0]
+    assert np.all(np.isin(d.interval(0.9), curve.get_xdata()))
+    np.testing.assert_allclose(curve.get_ydata(), d.pdf(curve.get_xdata()))
+    # All of it ends where the curve does, and without a band nothing is shaded twice.
+    d.plot(axes[1], band=1.0)
+    assert axes[1].collections[1].get_paths()[0].vertices[:, 0].max() == d.grid()[-1]
+    assert len(d.plot(axes[2]).collections) == 1
+    with pytest.raises(InvalidParameterError, match="probabilities"):
+        d.plot(axes[2], band=90)
+    pyplot.close("all")
+
+
+def test_frame():
+    frame = DENSITIES["bounded"].to_frame(points=9)
+    assert list(frame.columns) == ["x", "pdf", "cdf"]
+    d, x = DENSITIES["bounded"], frame["x"].to_numpy()
+    assert np.array_equal(x, d.grid(9))
+    assert np.array_equal(frame["pdf"], d.pdf(x))
+    assert np.array_equal(frame["cdf"], d.cdf(x))
+    assert len(d.to_frame()) == 512
+    with pytest.raises(InvalidParameterError, match="at least 2 points"):
+        d.to_frame(1)
+
+
+def test_frame_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match="pip install pandas"):
+        DENSITIES["open"].to_frame()
+
+
+@pytest.mark.parametrize("name", DENSITIES)
+def test_what_a_notebook_shows(name):
+    d = DENSITIES[name]
+    html = d._repr_html_()
+    facts = {row[0].text: row[1].text for row in ElementTree.fromstring(html).iter("tr")}
+    assert list(facts) == [
+        "n",
+        "method",
+        "bandwidth",
+        "bounds",
+        "mean",
+        "standard deviation",
+        "median",
+        "90 % interval",
+    ]
+    assert (facts["n"], facts["method"]) == (str(d.points.size), d.method)
+    assert float(facts["mean"]) == pytest.approx(d.mean(), rel=1e-5)
+    assert float(facts["standard deviation"]) == pytest.approx(d.std(), rel=1e-5)
+    assert float(facts["median"]) == pytest.approx(d.median(), rel=1e-5)
+    assert tuple(map(float, facts["90 % interval"].split(", "))) == pytest.approx(d.interval(0.9), rel=1e-5)
+    assert len(html.encode()) < 10_000
+
+
+def test_no_narrow_peak_is_missing_in_a_notebook():
+    # A quarter of the points are equal, and their peak is narrower than the steps of an even grid.
+    x, shares = np.append(np.zeros(100), X[:30]), np.zeros((2, 130))
+    shares[0, :100] = shares[1, 100:] = 1.0
+    d = KernelDensity.from_ladder(read_sample(x), [1e-4, 0.5], shares[:, np.argsort(x, kind="stable")], bounds=Bounds())
+    assert d.pdf(d._curve()).max() == pytest.approx(d.pdf(0.0), rel=1e-12)
 
 
 def test_plot_without_matplotlib(monkeypatch):

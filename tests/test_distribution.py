@@ -135,6 +135,30 @@ def test_quantiles_invert_the_distribution_function(bounds, h):
     np.testing.assert_allclose(d.ppf(d.cdf(y)), y, rtol=1e-12, atol=1e-14 + 1e-15 / np.min(d.pdf(y)))
 
 
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("h", [1e-4, 0.02, 0.4, 5.0, 1e5])
+def test_upper_quantiles_invert_the_survival_function(bounds, h):
+    d = KernelDensity(X, bandwidth=h, bounds=bounds)
+    mirrored = KernelDensity(-X, bandwidth=h, bounds=None if bounds is None else [b and -b for b in bounds[::-1]])
+    x = d.isf(PROBABILITIES)
+    assert np.all(np.diff(x) <= 0.0)
+    np.testing.assert_allclose(x, -mirrored.ppf(PROBABILITIES), rtol=1e-12, atol=1e-14)
+    # Relative to the probability, be it 1e-300, up to the spacing of float64 numbers at x.
+    spacing = d.pdf(x) * np.spacing(np.abs(x))
+    assert np.all(np.abs(d.sf(x) - PROBABILITIES) <= 1e-12 * PROBABILITIES + 2.0 * spacing)
+
+
+def test_upper_quantiles_against_scipy():
+    d, q = KernelDensity([2.0], bandwidth=0.5), np.array([1e-300, 1e-30, 1e-9, 0.1, 0.5, 0.9, 1.0 - 1e-9])
+    np.testing.assert_allclose(d.isf(q), stats.norm.isf(q, 2.0, 0.5), rtol=1e-13)
+    np.testing.assert_allclose(d.sf(d.isf(q)), q, rtol=1e-11)
+    assert np.array_equal(d.isf([0.0, 1.0]), [math.inf, -math.inf])
+    assert np.array_equal(KernelDensity(X, bandwidth=0.3, bounds=(0, 12)).isf([0.0, 1.0]), [12.0, 0.0])
+    for bad in (-0.1, 1.1, math.nan, [0.5, 2.0]):
+        with pytest.raises(InvalidParameterError, match=r"probabilities must lie in \[0, 1\]"):
+            d.isf(bad)
+
+
 def test_a_hundred_thousand_equal_points_do_not_add_up_their_rounding():
     d, y = KernelDensity(np.full(100_000, 0.3), bandwidth=1.0), np.array([-4.0, 0.0, 0.3, 1.0, 3.0, 7.0])
     np.testing.assert_allclose(d.cdf(y), stats.norm.cdf(y - 0.3), rtol=1e-13)
@@ -171,6 +195,30 @@ def test_draws_come_in_the_shape_asked_and_repeat_with_the_seed():
     for bad in (-1, 2.5, (3, -1), "six"):
         with pytest.raises(InvalidParameterError, match="size must be a whole number"):
             d.sample(bad)
+
+
+def test_draws_by_the_names_of_scipy():
+    d = KernelDensity(X, bandwidth=0.3, bounds=(0, None))
+    for size in (None, 1, 5, (2, 3)):
+        ours, theirs = d.rvs(size=size, random_state=1), stats.norm().rvs(size=size, random_state=1)
+        assert np.shape(ours) == np.shape(theirs)
+        assert np.array_equal(ours, d.sample(size, rng=1))
+        assert np.array_equal(d.rvs(size, np.random.default_rng(1)), ours)
+    old = [np.random.RandomState(seed) for seed in (1, 1, 2)]
+    first, same, other = (d.rvs(6, random_state=state) for state in old)
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
+    # The old state moves on.
+    assert not np.array_equal(d.rvs(6, random_state=old[0]), first)
+    assert not np.array_equal(d.rvs(6), d.rvs(6))
+
+
+def test_support_and_median():
+    assert KernelDensity(X, bandwidth=0.3).support() == (-math.inf, math.inf)
+    d = KernelDensity(X, bandwidth=0.3, bounds=(0, None))
+    assert d.support() == (0.0, math.inf)
+    assert d.median() == d.ppf(0.5)
+    assert isinstance(d.median(), float)
 
 
 def test_draws_of_a_point_at_a_bound():
@@ -254,12 +302,28 @@ def test_interval_of_one_kernel():
     np.testing.assert_allclose(d.interval(0.9, kind="highest-density"), [2.0 - z, 2.0 + z], rtol=1e-6)
 
 
-@pytest.mark.parametrize("mass", [0.0, 1.0, -0.1, 1.5, math.nan])
+def test_intervals_are_those_of_scipy():
+    d, theirs = KernelDensity([2.0], bandwidth=0.5), stats.norm(2.0, 0.5)
+    assert all(isinstance(end, float) for end in d.interval(confidence=0.9))
+    for confidence in (0.0, 0.5, 1.0, [0.0, 0.2, 0.99, 1.0], np.full((2, 3), 0.7)):
+        ours = d.interval(confidence)
+        assert np.shape(ours) == (2, *np.shape(confidence))
+        np.testing.assert_allclose(ours, theirs.interval(confidence), rtol=1e-13)
+    assert KernelDensity(X, bandwidth=0.3, bounds=(0, None)).interval(1.0) == (0.0, math.inf)
+    # Unlike SciPy's, the upper end is not the quantile of a rounded 1.
+    low, high = d.interval(1.0 - 1e-15)
+    assert 2.0 - low == high - 2.0
+
+
+@pytest.mark.parametrize("mass", [0.0, 1.0, -0.1, 1.5, math.nan, [0.5, 0.6]])
 def test_bad_masses(mass):
     d = KernelDensity([2.0], bandwidth=0.5)
-    for act in (d.interval, d.region):
+    for act in (lambda m: d.interval(m, kind="highest-density"), d.region):
         with pytest.raises(InvalidParameterError, match="probability of an interval"):
             act(mass)
+    for bad in (-0.1, 1.5, math.nan, [0.5, 2.0]):
+        with pytest.raises(InvalidParameterError, match=r"probabilities must lie in \[0, 1\]"):
+            d.interval(bad)
     with pytest.raises(InvalidParameterError, match="kind must be"):
         d.interval(0.5, kind="shortest")
 
@@ -358,7 +422,7 @@ def test_a_single_point():
 
 def test_results_have_the_shape_of_the_argument():
     d = KernelDensity(X, bandwidth=0.4, bounds=(0, 12))
-    for act in (d.pdf, d.logpdf, d.cdf, d.sf, d.logcdf, d.logsf, d.ppf):
+    for act in (d.pdf, d.logpdf, d.cdf, d.sf, d.logcdf, d.logsf, d.ppf, d.isf):
         assert isinstance(act(0.5), float)
         assert isinstance(act(np.array(0.5)), float)
         assert act([]).shape == (0,)

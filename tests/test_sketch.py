@@ -1,5 +1,5 @@
 import re
-import xml.etree.ElementTree as ET
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -11,7 +11,7 @@ DENSITY = np.exp(-0.5 * (GRID - 1.0) ** 2)
 
 def drawn(html):
     """The page as a tree, which it only is if everything is closed and escaped."""
-    return ET.fromstring(html)
+    return ElementTree.fromstring(html)
 
 
 def html(facts=None, **options):

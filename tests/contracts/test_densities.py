@@ -139,8 +139,8 @@ def panels(d):
             cells = np.unique(np.floor((places - places[0]) / (0.5 * h))[:, None] + np.arange(-20.0, 21.0))
             edges.append(cells * (0.5 * h) + places[0])
     if d.epsilon > 0.0 and None in d.bounds:
-        # What Student's t has beyond a million scales is 1e-18 of it.
-        steps = np.concatenate([np.linspace(0.0, 8.0, 65), 2.0 ** np.arange(3.0, 20.0, 0.25)]) * d.background.scale
+        # What Student's t has beyond a million scales is 1e-18 of it; of its mean square, beyond 2^60 scales.
+        steps = np.concatenate([np.linspace(0.0, 8.0, 65), 2.0 ** np.arange(3.0, 60.0, 0.25)]) * d.background.scale
         edges += [d.background.location + steps, d.background.location - steps]
     edges = np.unique(np.concatenate(edges))
     return edges[~(edges < low) & ~(edges > high) & ~np.isnan(edges)]
@@ -149,10 +149,22 @@ def panels(d):
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
+def expectations(d, low, high, *functions):
+    """Integrals of functions of argument and log-density, times the density, over each interval."""
+    half = 0.5 * (high - low)[:, None]
+    y = low[:, None] + half * (1.0 + NODES)
+    log = d.logpdf(y)
+    return [np.sum(function(y, log) * np.exp(log) * NODE_WEIGHTS * half, axis=1) for function in functions]
+
+
 def integrals(d, low, high):
     """Integral of the density over each interval."""
-    half = 0.5 * (high - low)[:, None]
-    return np.sum(d.pdf(low[:, None] + half * (1.0 + NODES)) * NODE_WEIGHTS * half, axis=1)
+    return expectations(d, low, high, lambda y, log: 1.0)[0]
+
+
+def size_of(d):
+    """How far the density reaches."""
+    return d.bandwidths[-1] + np.ptp(d.points) + (d.background.scale if d.epsilon > 0.0 else 0.0)
 
 
 @given(parts())
@@ -160,6 +172,28 @@ def test_mass_is_one(given_parts):
     d = given_parts.build()
     edges = panels(d)
     assert np.sum(integrals(d, edges[:-1], edges[1:])) == pytest.approx(1.0, abs=1e-11)
+
+
+@given(parts())
+def test_mean_spread_and_entropy_are_integrals(given_parts):
+    d = given_parts.build()
+    edges, centre = panels(d), d.points[0]
+    first, second, surprise = map(
+        math.fsum,
+        expectations(
+            d,
+            edges[:-1],
+            edges[1:],
+            lambda y, log: y - centre,
+            lambda y, log: (y - centre) ** 2,
+            lambda y, log: -log,
+        ),
+    )
+    size = size_of(d)
+    assert d.mean() - centre == pytest.approx(first, rel=1e-10, abs=1e-11 * size)
+    # The judge subtracts a square of the mean.
+    assert d.var() == pytest.approx(second - first * first, rel=1e-9, abs=1e-12 * (second + size * size))
+    assert d.entropy() == pytest.approx(surprise, abs=1e-9)
 
 
 @given(parts())
@@ -195,6 +229,22 @@ def test_quantiles(given_parts, seed):
     assert np.all(np.abs(d.ppf(d.cdf(y)) - y) * d.pdf(y) <= 1e-14 + 4.0 * d.pdf(y) * np.spacing(np.abs(y)))
 
 
+@given(parts(), st.integers(0, 1000))
+def test_upper_quantiles(given_parts, seed):
+    d = given_parts.build()
+    q = np.concatenate([np.random.default_rng(seed).random(20), [0.5, 1e-9, 1.0 - 1e-9, 1e-30, 1e-200]])
+    x = d.isf(q)
+    # Relative to the probability, however small, up to the spacing of float64 numbers at x.
+    spacing = d.pdf(x) * np.spacing(np.abs(x))
+    assert np.all(np.abs(d.sf(x) - q) <= 1e-11 * q + 1e-300 + 2.0 * spacing)
+    y = d.points[:: max(1, d.points.size // 20)]
+    y = y[d.pdf(y) * d.bandwidth > 1e-6]
+    assert np.all(np.abs(d.isf(d.sf(y)) - y) * d.pdf(y) <= 1e-14 + 4.0 * d.pdf(y) * np.spacing(np.abs(y)))
+    assert d.median() == d.ppf(0.5)
+    low, high = d.interval(0.5)
+    assert low <= d.median() <= high
+
+
 @given(parts())
 def test_log_density_is_finite_hundreds_of_bandwidths_away(given_parts):
     d = given_parts.build()
@@ -223,7 +273,9 @@ def test_shift_and_scale(given_parts, offset, exponent):
     assert np.all(np.abs(there.logpdf(moved) + math.log(factor) - d.logpdf(y)) <= tolerance)
     # Where a probability is not tiny.
     assert np.all(np.abs(there.cdf(moved) - d.cdf(y)) <= rounded)
-    assert abs((there.mean() - shift) / factor - d.mean()) <= rounded * (d.bandwidths[-1] + np.ptp(x))
+    assert abs((there.mean() - shift) / factor - d.mean()) <= rounded * size_of(d)
+    assert abs(there.std() / factor - d.std()) <= rounded * size_of(d)
+    assert abs(there.entropy() - math.log(factor) - d.entropy()) <= 1e-9 + 10.0 * rounded
     assert there.bandwidth == pytest.approx(factor * d.bandwidth, rel=1e-12)
 
 
@@ -235,8 +287,10 @@ def test_reflection(given_parts):
     np.testing.assert_allclose(mirrored.logsf(-y), d.logcdf(y), rtol=1e-13, atol=1e-13)
     p = np.array([0.01, 0.3, 0.8])
     np.testing.assert_allclose(d.cdf(-mirrored.ppf(p)), 1.0 - p, atol=1e-12)
-    size = d.bandwidths[-1] + np.ptp(given_parts.x)
-    assert mirrored.mean() == pytest.approx(-d.mean(), rel=1e-12, abs=1e-12 * size)
+    np.testing.assert_allclose(-mirrored.isf(p), d.ppf(p), rtol=1e-12, atol=1e-12 * size_of(d))
+    assert mirrored.mean() == pytest.approx(-d.mean(), rel=1e-12, abs=1e-12 * size_of(d))
+    assert mirrored.std() == pytest.approx(d.std(), rel=1e-12)
+    assert mirrored.entropy() == pytest.approx(d.entropy(), abs=1e-9)
 
 
 @given(parts(), st.integers(0, 1000))
