@@ -74,6 +74,7 @@ DENSITIES = {
     "bounded": KernelDensity(X, bandwidth=0.3, bounds=(0, 12)),
     "weighted": KernelDensity(X, bandwidth=1e-3, bounds=(0, None), weights=np.arange(40)),
     "one point": KernelDensity([1.0], bandwidth=7.0),
+    "narrower than numbers": KernelDensity([1e9], bandwidth=1e-12),
     "fitted": KernelDensity.from_sample(read_sample(X), 0.3, Bounds(), domain=None, method="lcv"),
 }
 

@@ -62,6 +62,8 @@ def test_arguments_that_are_rounded_coarsely_do_not_keep_it_from_ending():
     # Float64 numbers are a ten-thousandth of a bandwidth apart there.
     d = KernelDensity([1e9, 1e9 + 0.01], bandwidth=1e-3)
     assert d.entropy() == pytest.approx(NORMAL + math.log(2e-3), abs=1e-3)
+    for hopeless in (1e-6, 1e-7, 1e-12):
+        assert math.isnan(KernelDensity([1e9, 1e9 + 0.01], bandwidth=hopeless).entropy())
 
 
 def test_any_functions_will_do():

@@ -29,6 +29,12 @@ def test_facts_as_texts():
     assert cells == [("n", "3"), ("mean", "1.23457"), ("bounds", "0, none"), ("method", "silverman")]
 
 
+def test_numbers_can_be_told_apart_far_from_zero():
+    page = html({"interval": (1e9 + 0.25, 1e9 + 1.75)}, grid=GRID + 1e9, band=(1e9, 1e9 + 2.0))
+    assert drawn(page).find(".//td").text == "1000000000.25, 1000000001.75"
+    assert [text.text for text in drawn(page).iter("{http://www.w3.org/2000/svg}text")] == ["999999999", "1000000003"]
+
+
 def test_whatever_a_method_is_called_stays_text():
     nasty = '<script>alert("1")</script>&amp;'
     page = density_html(nasty, {nasty: nasty}, grid=GRID, density=DENSITY, band=(0.0, 2.0), bounds=(None, None))
@@ -53,6 +59,9 @@ def test_bounds_are_walls():
 
     assert dashed((None, None)) == []
     assert dashed((-1.0, 3.0)) == ["M4.0 0V94", "M296.0 0V94"]
+    assert dashed((None, 3.0)) == ["M296.0 0V94"]
+    # One that lies beyond the picture is not in it.
+    assert dashed((-9.0, 3.0)) == ["M296.0 0V94"]
 
 
 def test_the_band_is_shaded_twice():

@@ -204,10 +204,11 @@ class Distribution(ABC):
         return float(self.ppf(0.5))
 
     def entropy(self) -> float:
-        r"""Differential entropy :math:`-\int q \log q`, in nats as SciPy's, to 1e-9; divide by log 2 for bits.
+        r"""Differential entropy :math:`-\int q \log q`, in nats as SciPy's; divide by log 2 for bits.
 
-        It is what the density expects to score itself. By quadrature, which asks for the density at some ten thousand
-        arguments, and at more if there are thousands of separate peaks.
+        It is what the density expects to score itself. By quadrature to 1e-9, which asks for the density at some ten
+        thousand arguments, and at more if there are thousands of separate peaks. Where float64 numbers are a
+        noticeable part of a bandwidth apart, it is as good as they allow; NaN if that is no good.
 
         Examples
         --------

@@ -20,25 +20,29 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _CLOSE = 1e-12
 # Probability that may stay unseen in an interval; it is worth fifty times as much entropy at most.
 _UNSEEN = 1e-11
+# Where float64 numbers are so far apart that more than this may be wrong, there is no answer.
+_HOPELESS = 0.1
 
 
 def entropy(logpdf: Function, cdf: Function, edges: Array) -> float:
     """Give the integral of -f log f between the first and the last of ascending edges.
 
     By quadrature, in which a narrow peak could hide between the nodes. But then the integral of f would not be the
-    probability that the distribution function knows of; such intervals are halved until the peak is seen.
+    probability that the distribution function knows of; such intervals are halved until the peak is seen. NaN if peaks
+    are hardly wider than the spacing of float64 numbers.
     """
-    low, high, settled = edges[:-1], edges[1:], 0.0
+    low, high, settled, doubt = edges[:-1], edges[1:], 0.0, 1.0 - float(np.ptp(cdf(edges)))
     below, above = cdf(low), cdf(high)
     while low.size:
         entropies, seen, noise = _adaptive(logpdf, low, high)
-        middle = 0.5 * (low + high)
-        hiding = (np.abs(above - below - seen) > _UNSEEN + noise) & (low < middle) & (middle < high)
+        middle, unseen = 0.5 * (low + high), np.abs(above - below - seen)
+        hiding = (unseen > _UNSEEN + noise) & (low < middle) & (middle < high)
         settled += math.fsum(entropies[~hiding])
+        doubt += math.fsum(unseen[~hiding]) + math.fsum(noise[~hiding])
         middle, within = middle[hiding], cdf(middle[hiding])
         low, high = np.append(low[hiding], middle), np.append(middle, high[hiding])
         below, above = np.append(below[hiding], within), np.append(within, above[hiding])
-    return settled
+    return settled if doubt < _HOPELESS else math.nan
 
 
 def _adaptive(logpdf: Function, low: Array, high: Array) -> Array:

@@ -4,6 +4,7 @@ Plain arrays and texts enter, a string leaves; no picture library is involved. L
 text around them, so that it can be read on light and dark ground.
 """
 
+import math
 from collections.abc import Mapping
 from html import escape
 from typing import Any
@@ -24,12 +25,13 @@ _MARGIN, _FLOOR = 4.0, 94.0
 def density_html(
     title: str, facts: Mapping[str, Any], *, grid: Array, density: Array, band: tuple[float, float], bounds: Bounds
 ) -> str:
-    """Give the table of `facts` and the curve through (grid, density), shaded darker inside the band.
+    """Give the table of `facts` and the curve through (grid, density), shaded darker inside the band, walls at bounds.
 
     The grid ascends and holds the ends of the band. Facts are texts, numbers, None or several of them; whatever they
     say is escaped.
     """
-    rows = "".join(f"<tr>{_cell('th', name)}{_cell('td', _text(fact))}</tr>" for name, fact in facts.items())
+    digits = _digits(grid)
+    rows = "".join(f"<tr>{_cell('th', name)}{_cell('td', _text(fact, digits))}</tr>" for name, fact in facts.items())
     return (
         '<div style="display:flex;flex-wrap:wrap;gap:1em;align-items:center">'
         f'{_svg(title, grid, density, band, bounds)}<table style="color:inherit">{rows}</table></div>'
@@ -40,36 +42,42 @@ def _cell(kind: str, text: str) -> str:
     return f'<{kind} style="text-align:left">{escape(text)}</{kind}>'
 
 
-def _text(fact: Any) -> str:
+def _digits(grid: Array) -> int:
+    """How many digits tell arguments apart that differ by a thousandth of the grid, six at least."""
+    ratio = float(np.abs(grid).max()) / _span(grid)
+    return min(max(6, 4 + math.ceil(math.log10(max(ratio, 1.0)))), 17)
+
+
+def _span(grid: Array) -> float:
+    # A bandwidth below the spacing of float64 numbers leaves one argument only.
+    return float(grid[-1] - grid[0]) or 1.0
+
+
+def _text(fact: Any, digits: int) -> str:
     if isinstance(fact, tuple):
-        return ", ".join(map(_text, fact))
+        return ", ".join(_text(part, digits) for part in fact)
     if fact is None:
         return "none"
-    return f"{fact:.6g}" if isinstance(fact, float) else str(fact)
+    return f"{fact:.{digits}g}" if isinstance(fact, float) else str(fact)
 
 
 def _svg(title: str, grid: Array, density: Array, band: tuple[float, float], bounds: Bounds) -> str:
-    x, y = _across(grid, grid), _FLOOR - (_FLOOR - _MARGIN) * density / density.max()
+    x = _MARGIN + (_WIDTH - 2.0 * _MARGIN) * (grid - grid[0]) / _span(grid)
+    y = _FLOOR - (_FLOOR - _MARGIN) * density / density.max()
     inside = (grid >= band[0]) & (grid <= band[1])
     parts = [
         _area(x, y, 0.12),
         _area(x[inside], y[inside], 0.2) if inside.any() else "",
         f'<path d="M{_points(x, y)}" fill="none" stroke="currentColor" stroke-width="1.5"/>',
         f'<path d="M{_MARGIN:g} {_FLOOR:g}H{_WIDTH - _MARGIN:g}" stroke="currentColor" stroke-opacity="0.5"/>',
-        *(_wall(_across(np.array([bound]), grid)[0]) for bound in bounds if bound is not None),
-        _number(_MARGIN, "start", grid[0]),
-        _number(_WIDTH - _MARGIN, "end", grid[-1]),
+        *(_wall(at) for at, bound in zip(x[[0, -1]], bounds, strict=True) if bound in (grid[0], grid[-1])),
+        _end(_MARGIN, "start", grid[0], _digits(grid) - 2),
+        _end(_WIDTH - _MARGIN, "end", grid[-1], _digits(grid) - 2),
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH:g}" height="{_HEIGHT:g}" '
         f'viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>'
     )
-
-
-def _across(at: Array, grid: Array) -> Array:
-    """Where on the picture an argument lies."""
-    share = (at - grid[0]) / (grid[-1] - grid[0])
-    return np.asarray(_MARGIN + (_WIDTH - 2.0 * _MARGIN) * share)
 
 
 def _points(x: Array, y: Array) -> str:
@@ -86,6 +94,6 @@ def _wall(x: float) -> str:
     return f'<path d="M{x:.1f} 0V{_FLOOR:g}" stroke="currentColor" stroke-opacity="0.6" stroke-dasharray="2 3"/>'
 
 
-def _number(x: float, anchor: str, value: float) -> str:
+def _end(x: float, anchor: str, value: float, digits: int) -> str:
     text = f'<text x="{x:g}" y="{_HEIGHT - 4.0:g}" font-size="11" text-anchor="{anchor}" fill="currentColor">'
-    return f"{text}{value:.4g}</text>"
+    return f"{text}{value:.{digits}g}</text>"
