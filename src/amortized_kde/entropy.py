@@ -31,8 +31,9 @@ def entropy(logpdf: Function, cdf: Function, edges: Array) -> float:
     probability that the distribution function knows of; such intervals are halved until the peak is seen. NaN if peaks
     are hardly wider than the spacing of float64 numbers.
     """
-    low, high, settled, doubt = edges[:-1], edges[1:], 0.0, 1.0 - float(np.ptp(cdf(edges)))
-    below, above = cdf(low), cdf(high)
+    at = cdf(edges)
+    low, high, below, above = edges[:-1], edges[1:], at[:-1], at[1:]
+    settled, doubt = 0.0, 1.0 - float(at[-1] - at[0])
     while low.size:
         entropies, seen, noise = _adaptive(logpdf, low, high)
         middle, unseen = 0.5 * (low + high), np.abs(above - below - seen)
