@@ -16,7 +16,7 @@ PACKAGE = Path(amortized_kde.__file__).parent
 RANKS = {
     1: ["errors", "numerics", "figures", "sketch"],
     2: ["sample", "domain", "shape", "background", "blend", "moments", "kernels", "entropy"],
-    3: ["parts", "composition", "distribution", "density", "ensembles", "features", "ladder"],
+    3: ["parts", "composition", "distribution", "density", "ensembles", "features", "anchors", "ladder"],
     4: ["score", "network", "ladder_network", "models"],
     5: ["selectors", "tasks"],
     6: ["estimate", "training"],
@@ -39,7 +39,9 @@ NEIGHBOURS = {
     ("numerics", "errors"),
     ("figures", "errors"),
     ("models", "network"),
+    ("ladder_network", "network"),
     ("ladder", "features"),
+    ("ladder", "anchors"),
     ("cli", "integrations"),
 }
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amortized_kde.anchors import ranks_of as ranks
 from amortized_kde.ladder import POINT_FEATURES, SAMPLE_FEATURES, describe
-from amortized_kde.ladder import _ranks as ranks
 from amortized_kde.sample import read_sample
 
 OPEN = (-math.inf, math.inf)

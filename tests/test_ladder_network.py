@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from amortized_kde.ladder_network import FAINTEST, Standards, log_bandwidths, shares_and_background
+from amortized_kde.ladder_network import FAINTEST, LadderNetwork, Standards
 from amortized_kde.models import load_model
 
 
 @pytest.fixture(scope="module")
 def features():
     rng = np.random.default_rng(5)
-    return rng.normal(size=(9, 94)), rng.integers(1, 500, 9), rng.normal(size=(37, 50)), np.sort(rng.integers(0, 9, 37))
+    return rng.normal(size=(9, 94)), rng.integers(1, 500, 9), rng.normal(size=(37, 80)), np.sort(rng.integers(0, 9, 37))
 
 
 def relu(x):
@@ -20,12 +20,13 @@ def relu(x):
 def test_shares_are_those_of_plain_matrices(features):
     wholes, sizes, points, own = features
     a = load_model("adaptive").arrays
+    network = LadderNetwork.of(a)
     layer = lambda name, x: x @ a[f"{name}.weight"] + a[f"{name}.bias"]  # noqa: E731
-    e = relu(layer("whole2", relu(layer("whole1", wholes))))
-    y = relu(layer("point2", relu(layer("point1", points) + layer("whole_to_point", e)[own])))
+    e = relu(layer("whole2", relu(layer("whole1", network.standards.wholes(wholes)))))
+    y = relu(layer("point2", relu(layer("point1", network.standards.points(points)) + layer("whole_to_point", e)[own])))
     logits = layer("shares", y) + layer("whole_to_shares", e)[own]
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    shares, epsilons = shares_and_background(a, wholes, sizes, points, own)
+    shares, epsilons = network.shares_and_background(wholes, sizes, points, own)
     np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-14)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     odds = layer("background", e)[:, 0] - FAINTEST - np.log(sizes)
@@ -34,14 +35,14 @@ def test_shares_are_those_of_plain_matrices(features):
 
 def test_the_number_of_rows_changes_no_bit(features):
     wholes, sizes, points, own = features
-    a, b = load_model("adaptive").arrays, load_model("single").arrays
-    shares, epsilons = shares_and_background(a, wholes, sizes, points, own)
+    a, b = (LadderNetwork.of(load_model(name).arrays) for name in ("adaptive", "single"))
+    shares, epsilons = a.shares_and_background(wholes, sizes, points, own)
     for t in range(9):
         mine = own == t
-        alone = shares_and_background(a, wholes[t : t + 1], sizes[t : t + 1], points[mine], np.zeros(mine.sum(), int))
+        alone = a.shares_and_background(wholes[t : t + 1], sizes[t : t + 1], points[mine], np.zeros(mine.sum(), int))
         assert np.array_equal(alone[0], shares[mine])
         assert alone[1][0] == epsilons[t]
-        assert log_bandwidths(b, wholes[t : t + 1])[0] == log_bandwidths(b, wholes)[t]
+        assert b.log_bandwidths(wholes[t : t + 1])[0] == b.log_bandwidths(wholes)[t]
 
 
 def test_features_are_held_inside_their_range():

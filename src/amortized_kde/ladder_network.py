@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.numerics.layers import ROWS, TILE, linear_rows
+from amortized_kde.network import Layer, Shifts, Stack, run_layers
 
-__all__ = ["FAINTEST", "Standards", "log_bandwidths", "shares_and_background"]
+__all__ = ["FAINTEST", "LadderNetwork", "Standards"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -39,7 +39,7 @@ class Standards:
         return cls(*(np.stack([*_rounded(f), f.min(axis=0), f.max(axis=0)]) for f in (wholes, points)))
 
     def wholes(self, features: Array) -> Array:
-        """Standardise features of samples."""
+        """Standardise features of samples, as the network's own loop does."""
         return _standardised(features, self.whole)
 
     def points(self, features: Array) -> Array:
@@ -49,55 +49,56 @@ class Standards:
 
 def _standardised(features: Array, standard: Array) -> Array:
     location, spread, low, high = standard
-    held = np.clip(features, low, high)
-    held -= location
-    held /= spread
-    return held
+    return np.asarray((np.clip(features, low, high) - location) / spread)
 
 
 def _rounded(features: Array) -> tuple[Array, Array]:
     return features.mean(axis=0).round(3), np.maximum(features.std(axis=0).round(3), 1e-3)
 
 
-def _linear(arrays: Mapping[str, Array], layer: str, x: Array) -> Array:
-    """W x + b for every row, in an order of its own: a BLAS would let the number of rows decide about the last bit."""
-    weight, bias = arrays[f"{layer}.weight"], arrays[f"{layer}.bias"]
-    inputs, outputs = weight.shape
-    stride = -(-outputs // TILE) * TILE
-    wide, biases = np.zeros((inputs, stride)), np.zeros(stride)
-    wide[:, :outputs], biases[:outputs] = weight, bias
-    out = np.empty((len(x), outputs))
-    room = np.empty(inputs, np.int64), np.empty(inputs * ROWS), np.empty(ROWS * TILE)
-    linear_rows(np.ascontiguousarray(x), wide.reshape(-1), biases, *room, out, 0, len(x))
-    return out
+@dataclass(frozen=True, eq=False)
+class LadderNetwork:
+    """Trained arrays as the loops read them; `ends` says which outputs of the sample's layers serve what."""
 
+    standards: Standards
+    whole: Stack
+    ends: Index
+    point: Stack | None
 
-def _embed(arrays: Mapping[str, Array], wholes: Array) -> Array:
-    return np.maximum(_linear(arrays, "whole2", np.maximum(_linear(arrays, "whole1", wholes), 0.0)), 0.0)
+    @classmethod
+    def of(cls, arrays: Mapping[str, Array]) -> "LadderNetwork":
+        """Put the arrays of a model into that form."""
 
+        def layers(*names: str) -> list[Layer]:
+            return [Layer(arrays[f"{name}.weight"].T, arrays[f"{name}.bias"]) for name in names]
 
-def shares_and_background(
-    arrays: Mapping[str, Array], wholes: Array, sizes: Index, points: Array, own: Index
-) -> tuple[Array, Array]:
-    """Give the shares (points, rungs) and the background's probability (samples,) of standardised features.
+        adaptive = "shares.weight" in arrays
+        asked = layers("whole_to_point", "whole_to_shares", "background") if adaptive else layers("bandwidth")
+        # One layer with the outputs of several.
+        beside = Layer(*(np.concatenate(parts) for parts in zip(*asked, strict=True)))
+        return cls(
+            Standards(arrays["standard.whole"], arrays["standard.point"]),
+            Stack.of([*layers("whole1", "whole2"), beside]),
+            np.cumsum([layer.bias.size for layer in asked])[:-1],
+            Stack.of(layers("point1", "point2", "shares")) if adaptive else None,
+        )
 
-    `own` (points,) says to which sample a point belongs.
-    """
-    whole = _embed(arrays, wholes)
-    hidden = _linear(arrays, "point1", points)
-    hidden += _linear(arrays, "whole_to_point", whole)[own]
-    np.maximum(hidden, 0.0, out=hidden)
-    hidden = _linear(arrays, "point2", hidden)
-    np.maximum(hidden, 0.0, out=hidden)
-    logits = _linear(arrays, "shares", hidden)
-    logits += _linear(arrays, "whole_to_shares", whole)[own]
-    logits -= logits.max(axis=1, keepdims=True)
-    np.exp(logits, out=logits)
-    logits /= logits.sum(axis=1, keepdims=True)
-    log_odds = _linear(arrays, "background", whole)[:, 0] - FAINTEST - np.log(sizes)
-    return logits, np.asarray(1.0 / (1.0 + np.exp(-log_odds)))
+    def shares_and_background(self, wholes: Array, sizes: Index, points: Array, own: Index) -> tuple[Array, Array]:
+        """Give the shares (points, rungs) and the background's probability (samples,) of features as they were read.
 
+        `own` (points,) says to which sample a point belongs.
+        """
+        if self.point is None:
+            raise ValueError("a network with one bandwidth has no shares.")
+        told = run_layers(self.whole, wholes, standard=self.standards.whole, threads=1)
+        to_point, to_shares, odds = (np.ascontiguousarray(part) for part in np.split(told, self.ends, axis=1))
+        shifts = Shifts(own, to_point, to_shares)
+        shares = run_layers(self.point, points, standard=self.standards.point, shifts=shifts, threads=1)
+        shares -= shares.max(axis=1, keepdims=True)
+        np.exp(shares, out=shares)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares, np.asarray(1.0 / (1.0 + np.exp(FAINTEST + np.log(sizes) - odds[:, 0])))
 
-def log_bandwidths(arrays: Mapping[str, Array], wholes: Array) -> Array:
-    """Give ln(h / scale) of every sample."""
-    return _linear(arrays, "bandwidth", _embed(arrays, wholes))[:, 0]
+    def log_bandwidths(self, wholes: Array) -> Array:
+        """Give ln(h / scale) of every sample."""
+        return run_layers(self.whole, wholes, standard=self.standards.whole, threads=1)[:, 0]

@@ -1,6 +1,6 @@
-"""The forward pass of a small network: rectified layers, then a softplus so that the answer is positive.
+"""The forward pass of small networks of rectified layers, in float64, and a softplus for answers that are positive.
 
-Weights and inputs enter, one positive number a row leaves. What the inputs mean is not known here.
+Weights and inputs enter, the last layer's sums leave. What the inputs mean is not known here.
 """
 
 from collections.abc import Sequence
@@ -9,20 +9,80 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.numerics.layers import ROWS, TILE, forward_rows
+from amortized_kde.numerics.layers import ROWS, TILE, network_rows
 from amortized_kde.numerics.threads import run_in_pieces
 
-__all__ = ["Layer", "forward"]
+__all__ = ["Layer", "Shifts", "Stack", "forward", "run_layers"]
+
+Array = NDArray[np.float64]
 
 
 class Layer(NamedTuple):
-    """y = W x + b, with W (out, in) and b (out,), float32."""
+    """y = W x + b, with W (out, in) and b (out,)."""
 
-    weight: NDArray[np.float32]
-    bias: NDArray[np.float32]
+    weight: NDArray[np.floating]
+    bias: NDArray[np.floating]
 
 
-def forward(layers: Sequence[Layer], inputs: NDArray[np.float64], *, threads: int | None = None) -> NDArray[np.float64]:
+class Stack(NamedTuple):
+    """Layers one after the other, as the loop reads them: by input, outputs filled up with zeros, flat, in float64.
+
+    In float64, for an input that differs in its last bit must not become an answer that differs by a float32's.
+    """
+
+    weights: Array
+    biases: Array
+    widths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, layers: Sequence[Layer]) -> "Stack":
+        """Put layers into that form."""
+        weights, biases = (np.concatenate([_filled_up(layer[i]) for layer in layers]) for i in range(2))
+        return cls(weights, biases, np.array([layers[0].weight.shape[1], *(layer.bias.size for layer in layers)]))
+
+
+class Shifts(NamedTuple):
+    """What is added to the first and the last layer's sums: row i of the inputs gets row ``own[i]`` of both."""
+
+    own: NDArray[np.int64]
+    first: Array
+    last: Array
+
+
+_NO_SHIFTS = Shifts(np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0)))
+
+
+def run_layers(
+    stack: Stack,
+    inputs: Array,
+    *,
+    standard: Array | None = None,
+    shifts: Shifts = _NO_SHIFTS,
+    threads: int | None = None,
+) -> Array:
+    """Give W_L relu(... relu(W_1 x + b_1) ...) + b_L for every row x of `inputs` (rows, features).
+
+    With `standard` (4, features) the inputs are first held between its last two rows, and are then distances from the
+    first in units of the second. An answer does not depend on the other rows: a BLAS would let their number decide
+    about the last bit.
+    """
+    widths = stack.widths
+    if standard is None:
+        held = np.outer([0.0, 1.0, -np.inf, np.inf], np.ones(inputs.shape[1]))
+    else:
+        held = np.stack([standard[0], 1.0 / standard[1], standard[2], standard[3]])
+    # Other memory layouts are other types to the compiler.
+    rows, out, room = np.ascontiguousarray(inputs), np.empty((len(inputs), widths[-1])), 2 * int(widths.max())
+
+    def work(start: int, stop: int) -> None:
+        units, given, sums = np.zeros(room, np.int64), np.zeros(room * ROWS), np.zeros(TILE * ROWS)
+        network_rows(rows, held, *stack, *shifts, units, given, sums, out, start, stop)
+
+    run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
+    return out
+
+
+def forward(layers: Sequence[Layer], inputs: Array, *, threads: int | None = None) -> Array:
     """Give softplus(W_L relu(... relu(W_1 x + b_1) ...) + b_L), one number a row of `inputs` (rows, features).
 
     Examples
@@ -31,22 +91,11 @@ def forward(layers: Sequence[Layer], inputs: NDArray[np.float64], *, threads: in
     >>> forward([layer], np.array([[0.0, 0.0]])).round(4)
     array([0.6931])
     """
-    # In float64: an input that differs in its last bit must not become an answer that differs by a float32's.
-    weights, biases = (np.concatenate([_filled_up(layer[i]) for layer in layers]) for i in range(2))
-    widths = np.array([inputs.shape[1], *(layer.bias.size for layer in layers)])
-    # Other memory layouts are other types to the compiler.
-    rows, out, room = np.ascontiguousarray(inputs), np.empty(len(inputs)), 2 * int(widths.max())
-
-    def work(start: int, stop: int) -> None:
-        units, given, sums = np.zeros(room, np.int64), np.zeros(room * ROWS), np.zeros(TILE * ROWS)
-        forward_rows(rows, weights, biases, widths, units, given, sums, out, start, stop)
-
-    run_in_pieces(work, len(inputs), operations=float(len(inputs)) * weights.size, threads=threads)
-    return out
+    z = run_layers(Stack.of(layers), inputs, threads=threads)[:, 0]
+    return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))))
 
 
-def _filled_up(part: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Weights (out, in) or biases (out,) as the loop reads them: by input, outputs filled up with zeros, and flat."""
+def _filled_up(part: NDArray[np.floating]) -> Array:
     wide = np.zeros((*part.shape[1:], -(-len(part) // TILE) * TILE))
     wide[..., : len(part)] = part.T
     return wide.reshape(-1)

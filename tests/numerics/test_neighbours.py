@@ -6,21 +6,20 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from amortized_kde.numerics.neighbours import FAINT, neighbour_rows
+from amortized_kde.numerics.neighbours import AROUND, FAINT, FEW, NEAR, anchor_rows, pair_rows
 
 RUNGS = 2.0 ** np.arange(8.0, -16.5, -1.0)
+SIDES, LOCAL = slice(6, 17), slice(4, 20)
 
 
-def crowds_and_sides(x, lower, upper, anchors):
+def crowds_and_sides(x, lower, upper, anchors, masses=None):
     rungs, one = RUNGS[None, :].copy(), np.array([0, x.size])
-    shape = (anchors.size, RUNGS.size)
-    crowds, sides, pooled = np.empty(shape), np.empty(shape), np.empty((1, 2 * RUNGS.size))
-    masses = np.full(anchors.size, 1.0 / anchors.size)
+    out, pooled = np.empty((anchors.size, RUNGS.size + 11 + 32)), np.empty((1, 2 * RUNGS.size))
+    masses = np.full(anchors.size, 1.0 / anchors.size) if masses is None else masses
     ends = np.array([lower]), np.array([upper])
-    neighbour_rows(
-        x, one, *ends, rungs, anchors, np.array([0, anchors.size]), masses, x.size, crowds, sides, pooled, 0, 1
-    )
-    return crowds, sides, pooled
+    loop = pair_rows if x.size <= FEW else anchor_rows
+    loop(x, one, *ends, rungs, anchors, np.array([0, anchors.size]), masses, x.size, SIDES, LOCAL, out, pooled, 0, 1)
+    return *np.split(out, [RUNGS.size, RUNGS.size + 11], axis=1), pooled
 
 
 def obvious(x, lower, upper, anchors):
@@ -37,20 +36,34 @@ def obvious(x, lower, upper, anchors):
 
 
 @pytest.mark.parametrize("bounds", [(-math.inf, math.inf), (-8.0, math.inf), (-8.0, 8.0)])
-@pytest.mark.parametrize("n", [1, 2, 7, 128, 129, 300])
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 128, 256, 257, 300])
 def test_every_pair_counts(n, bounds):
     x = np.sort(np.random.default_rng(n).standard_t(3, n).clip(-7.9, 7.9))
     anchors = np.arange(n)
-    crowds, sides, pooled = crowds_and_sides(x, *bounds, anchors)
+    crowds, sides, around, pooled = crowds_and_sides(x, *bounds, anchors)
     expected = obvious(x, *bounds, anchors)
     np.testing.assert_allclose(crowds, expected[0], atol=1e-11)
-    np.testing.assert_allclose(sides, expected[1], atol=1e-11)
+    np.testing.assert_allclose(sides, expected[1][:, SIDES], atol=1e-11)
+    for part, found in zip((NEAR, AROUND), np.split(around, 2, axis=1), strict=True):
+        reach = max(1, n // part)
+        means = [expected[0][max(i - reach, 0) : i + reach + 1, LOCAL].mean(axis=0) for i in range(n)]
+        np.testing.assert_allclose(found, means, atol=1e-11)
     np.testing.assert_allclose(pooled[0, : RUNGS.size], expected[0].mean(axis=0), atol=1e-11)
     np.testing.assert_allclose(pooled[0, RUNGS.size :], expected[0].var(axis=0), atol=1e-11)
 
 
 def test_ties_are_neighbours():
     x = np.array([0.0, 0.0, 0.0, 1.0])
-    crowds, _, _ = crowds_and_sides(x, -math.inf, math.inf, np.arange(4))
+    crowds, *_ = crowds_and_sides(x, -math.inf, math.inf, np.arange(4))
     assert np.exp(crowds[0, -1]) - FAINT == pytest.approx(2.0)
     assert np.exp(crowds[3, -1]) == pytest.approx(FAINT)
+
+
+def test_anchors_count_by_their_mass_in_means_over_a_region():
+    x = np.sort(np.random.default_rng(5).normal(size=300))
+    anchors, masses = np.array([0, 1, 150, 160, 298, 299]), np.array([1.0, 74.0, 75.0, 75.0, 74.0, 1.0]) / 300.0
+    _, _, around, _ = crowds_and_sides(x, -math.inf, math.inf, anchors, masses)
+    crowds = obvious(x, -math.inf, math.inf, anchors)[0][:, LOCAL]
+    wide = np.average(crowds[2:4], axis=0, weights=masses[2:4])
+    np.testing.assert_allclose(around[2, 16:], wide, atol=1e-11)
+    np.testing.assert_allclose(around[0, :16], (crowds[0] + 74.0 * crowds[1]) / 75.0, atol=1e-11)

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.anchors import LARGEST
 from amortized_kde.benchmark.adaptive import adaptive_scores
 from amortized_kde.benchmark.judge import judge_by_draws
 from amortized_kde.benchmark.marron_wand import MarronWandWorld
@@ -22,7 +23,6 @@ from amortized_kde.benchmark.protocol import TRUTH, BalancedWorld
 from amortized_kde.benchmark.rival_store import CellScores, file_name, kept_scores
 from amortized_kde.benchmark.rivals import CLASSICAL, FALL_BACK, fit_or_fall_back
 from amortized_kde.domain import OPEN, Bounds
-from amortized_kde.ladder import LARGEST
 from amortized_kde.score import LN2
 from amortized_kde.selectors import FAILURES, SELECTORS
 from amortized_kde.tasks import MixtureWorld, TaskBatch, World, draw_tasks, make_pool

@@ -12,7 +12,17 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["ROWS", "TILE", "compiled", "entry", "inlined", "power_of_two", "power_of_two_single", "weighted_sums"]
+__all__ = [
+    "ROWS",
+    "TILE",
+    "compiled",
+    "entry",
+    "inlined",
+    "power_of_two",
+    "power_of_two_single",
+    "split_power_of_two",
+    "weighted_sums",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,6 +80,28 @@ def power_of_two(context: Any, exponent: Any) -> Any:
 def power_of_two_single(context: Any, exponent: Any) -> Any:
     """Give 2**k for an integral float32 k in [-126, 127]."""
     return _exponent_field(exponent, 32, 12582912.0, 127, 23)
+
+
+def _split_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Take an offset off the bits so that the exponent field changes at sqrt(1/2) (as musl's log does)."""
+    number, integer = ir.DoubleType(), ir.IntType(64)
+    offset, mask = 0x3FE6A09E667F3BCD, (1 << 64) - (1 << 52)
+    bits = builder.bitcast(arguments[0], integer)
+    # Counted from 2^-1022, so that the field is positive.
+    field = builder.sub(bits, ir.Constant(integer, offset - (1023 << 52)))
+    mantissa = builder.sub(
+        bits, builder.sub(builder.and_(field, ir.Constant(integer, mask)), ir.Constant(integer, 1023 << 52))
+    )
+    # The field as the low bits of 2^52, which is a float without a conversion.
+    count = builder.or_(builder.lshr(field, ir.Constant(integer, 52)), ir.Constant(integer, 0x4330000000000000))
+    power = builder.fsub(builder.bitcast(count, number), ir.Constant(number, 2.0**52 + 1023.0))
+    return context.make_tuple(builder, signature.return_type, [power, builder.bitcast(mantissa, number)])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def split_power_of_two(context: Any, x: Any) -> Any:
+    """Give k and m, both float64, with x = 2**k m and m in [sqrt(1/2), sqrt(2)), for a normal x > 0."""
+    return types.containers.UniTuple(types.float64, 2)(types.float64), _split_code
 
 
 def _vector_at(builder: Any, base: Any, offset: Any, further: int) -> Any:

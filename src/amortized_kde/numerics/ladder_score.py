@@ -6,7 +6,8 @@ For a sample x_1..x_n, bandwidths h_k, shares w_ik that sum to 1 over k, and eva
     L = -(1/m) sum_j log q(y_j),         dL/dw_ik = -(1/m) sum_j (1 - eps) phi(...) / (n h_k Z_ik q(y_j)).
 
 Shares are given at anchors, some of the points, and lie between theirs at the others, linearly in rank; so do the
-derivatives go back. Two passes over the kernels, in natural logarithms (nats).
+derivatives go back. Bandwidths descend by powers of sqrt(2), for squaring a kernel moves it to h/sqrt(2): one
+exponential serves several. Two passes over the kernels, in natural logarithms (nats).
 """
 
 import math
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.numerics.exponential import exp2_nonpositive_single, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.neighbours import FRESH, inverse_masses
+from amortized_kde.numerics.neighbours import inverse_masses
 from amortized_kde.numerics.order import first_at_least
 
 __all__ = ["ladder_score_rows"]
@@ -25,6 +26,8 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32] | NDArray[np.float64]
 Index = NDArray[np.int64]
 
+# So often a kernel is squared at most before an exponential is taken anew: each time its error doubles.
+_SQUARINGS = 6
 # In training a share so small moves neither the score nor, times its derivative, the network.
 _NEGLIGIBLE = 1e-6
 _TINIEST = 1e-300
@@ -49,11 +52,15 @@ def _start_exactly(at: Array, x: float, per_h: float, kernel: Single) -> None:
 
 
 @compiled
-def _sharpen(kernel: Single) -> None:
-    """From h to h/2: the fourth power."""
-    for j in range(kernel.size):
-        square = kernel[j] * kernel[j]
-        kernel[j] = square * square
+def _sharpen(kernel: Single, squarings: int) -> None:
+    """Square so many times."""
+    for _ in range(squarings // 2):
+        for j in range(kernel.size):
+            square = kernel[j] * kernel[j]
+            kernel[j] = square * square
+    if squarings % 2:
+        for j in range(kernel.size):
+            kernel[j] *= kernel[j]
 
 
 @compiled
@@ -76,6 +83,7 @@ def _visit(
     shares: Array,
     inverse: Array,
     bandwidths: Array,
+    halves: Index,
     at: Array,
     reach: float,
     exact: bool | None,
@@ -85,7 +93,7 @@ def _visit(
     slopes: Array,
 ) -> None:
     """Add the kernels at x to `totals`; or, if `slopes` has room, write the sums of kernels times `ratios` there."""
-    low, high, last = 0, at.size, -FRESH
+    low, high, fresh, last = 0, at.size, -_SQUARINGS - 1, 0
     least = _NEGLIGIBLE if exact is None else _TINIEST
     for k in range(bandwidths.size):
         if shares[k] < least:
@@ -96,15 +104,15 @@ def _visit(
         if low == high:
             break
         near = kernel[low:high]
-        if k // FRESH != last // FRESH:
+        if halves[k] - fresh > _SQUARINGS:
+            fresh = halves[k]
             if exact is None:
                 _start(at[low:high], x, _PER_H / h, near)
             else:
                 _start_exactly(at[low:high], x, _PER_H / h, near)
         else:
-            for _ in range(k - last):
-                _sharpen(near)
-        last = k
+            _sharpen(near, halves[k] - last)
+        last = halves[k]
         if slopes.size == 0:
             _add(shares[k] * inverse[k] / h, near, totals[low:high])
         else:
@@ -141,10 +149,12 @@ def ladder_score_rows(
     """
     rungs, count = bandwidths.shape[1], at.shape[1]
     wanted = slopes.shape[0] > 0
-    share, slope, none = np.empty(rungs), np.zeros(rungs), np.zeros(0)
+    share, slope, none, halves = np.empty(rungs), np.zeros(rungs), np.zeros(0), np.empty(rungs, np.int64)
     for t in range(start, stop):
         points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
         first, last = anchor_offsets[t], anchor_offsets[t + 1] - 1
+        for k in range(rungs):
+            halves[k] = np.int64(np.rint(2.0 * math.log2(h[0] / h[k])))
         inverse = np.empty((rungs, points.size))
         inverse_masses(points, h, lower[t], upper[t], inverse)
         totals[:] = 0.0
@@ -163,10 +173,14 @@ def ladder_score_rows(
                     for k in range(rungs):
                         share[k] += part * shares[a + 1, k]
                 if sweep == 0:
-                    _visit(points[i], share, inverse[:, i], h, at[t], reach, exact, kernel, totals, ratios, none)
+                    _visit(
+                        points[i], share, inverse[:, i], h, halves, at[t], reach, exact, kernel, totals, ratios, none
+                    )
                 else:
                     slope[:] = 0.0
-                    _visit(points[i], share, inverse[:, i], h, at[t], reach, exact, kernel, totals, ratios, slope)
+                    _visit(
+                        points[i], share, inverse[:, i], h, halves, at[t], reach, exact, kernel, totals, ratios, slope
+                    )
                     for k in range(rungs):
                         slopes[a, k] -= (1.0 - part) * slope[k]
                     if part > 0.0:

@@ -13,26 +13,28 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
+from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive, log_positive
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
 
-__all__ = ["FAINT", "FRESH", "REACH", "inverse_masses", "neighbour_rows"]
+__all__ = ["AROUND", "FAINT", "FEW", "NEAR", "anchor_rows", "inverse_masses", "pair_rows"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 # A kernel at 9 bandwidths is 3e-18 of its peak.
-REACH = 9.0
+_REACH = 9.0
 # Rungs an octave apart that one exponential serves: each is the fourth power of the one before.
-FRESH = 4
+_FRESH = 4
 # A point without neighbours has this many, so that logarithms stay small.
 FAINT = 0.02
-# Samples up to this size are taken as one matrix.
-_SMALL = 128
-# Fewer neighbours than this have none at all at the finer rungs.
-_NOBODY = 1e-17
+# Samples up to this size are taken pair by pair, all points at once.
+FEW = 256
+# A region of a sample is this part of its ranks to both sides of a point.
+NEAR, AROUND = 32, 8
+# Rows are filled up to a multiple of this, so that loops end with a whole SIMD register.
+_LANES = 8
 # At more than so many bandwidths from a bound a kernel has all its mass inside, to the last bit.
 _INSIDE = 8.3
 
@@ -42,12 +44,14 @@ def inverse_masses(points: Array, bandwidths: Array, lower: float, upper: float,
     """Write 1/Z_jk to out[k, j]."""
     for k in range(bandwidths.size):
         h = bandwidths[k]
-        margin = _INSIDE * h
+        margin, row = _INSIDE * h, out[k]
         for j in range(points.size):
-            below, above = points[j] - lower, upper - points[j]
-            out[k, j] = 1.0
-            if below < margin or above < margin:
-                out[k, j] = 1.0 / central_mass(-below / h, above / h)
+            row[j] = 1.0
+        if points[0] - lower < margin or upper - points[-1] < margin:
+            for j in range(points.size):
+                below, above = points[j] - lower, upper - points[j]
+                if below < margin or above < margin:
+                    row[j] = 1.0 / central_mass(-below / h, above / h)
 
 
 @compiled
@@ -80,10 +84,10 @@ def _around(points: Array, i: int, bandwidths: Array, inverse: Array, kernel: Ar
     x, low, high = points[i], 0, points.size
     for k in range(bandwidths.size):
         h = bandwidths[k]
-        low += first_at_least(points[low : i + 1], x - REACH * h)
-        high = i + first_at_least(points[i:high], x + REACH * h)
+        low += first_at_least(points[low : i + 1], x - _REACH * h)
+        high = i + first_at_least(points[i:high], x + _REACH * h)
         near = kernel[low:high]
-        if k % FRESH == 0:
+        if k % _FRESH == 0:
             _start(points[low:high], x, h, near)
         else:
             _sharpen(near)
@@ -92,33 +96,138 @@ def _around(points: Array, i: int, bandwidths: Array, inverse: Array, kernel: Ar
 
 
 @compiled
-def _all_around(points: Array, bandwidths: Array, inverse: Array, kernel: Array, left: Array, right: Array) -> None:
-    """The same for all points of a small sample at once: long loops, and none to find where they end."""
-    n = points.size
+def _exponentials(squares: Array, factor: float, kernel: Array) -> None:
+    for p in range(kernel.size):
+        kernel[p] = exp_nonpositive(max(factor * squares[p], LOWEST_EXPONENT))
+
+
+@compiled
+def _add_pairs(kernel: Array, inverse: Array, ahead: Array, left: Array, right: Array) -> None:
+    for i in range(kernel.size):
+        right[i] += kernel[i] * ahead[i]
+        left[i] += kernel[i] * inverse[i]
+
+
+@compiled
+def _pair_squares(points: Array, per_h: float, squares: Array, starts: Index, closest: Array) -> None:
+    """Write the squared distances of points i and i + lag, lag after lag, and the smallest of each lag.
+
+    Where a row is filled up the last point stands in; there its mass is 0.
+    """
+    n, end = points.size, 0
+    starts[1] = 0
+    for lag in range(1, n):
+        row, ahead = squares[end:], points[lag:]
+        near = math.inf
+        for i in range(n - lag):
+            u = (ahead[i] - points[i]) * per_h
+            row[i] = u * u
+            near = min(near, row[i])
+        closest[lag] = near
+        for i in range(n - lag, -(-(n - lag) // _LANES) * _LANES):
+            row[i] = near
+        end += -(-(n - lag) // _LANES) * _LANES
+        starts[lag + 1] = end
+
+
+@compiled
+def _all_around(
+    points: Array,
+    bandwidths: Array,
+    inverse: Array,
+    squares: Array,
+    kernel: Array,
+    starts: Index,
+    closest: Array,
+    left: Array,
+    right: Array,
+) -> None:
+    """The same for all points of a small sample at once: each pair once, and at finer rungs near ones only."""
+    n, widest = points.size, bandwidths[0]
+    _pair_squares(points, 1.0 / widest, squares, starts, closest)
+    lags = n - 1
     for k in range(bandwidths.size):
-        if k % FRESH == 0:
-            per_h = 1.0 / bandwidths[k]
-            for i in range(n):
-                row, x = kernel[i * n : i * n + n], points[i]
-                for j in range(n):
-                    u = (points[j] - x) * per_h
-                    row[j] = exp_nonpositive(max(-0.5 * u * u, LOWEST_EXPONENT))
+        finer = widest / bandwidths[k]
+        while lags > 0 and closest[lags] * finer * finer > _REACH * _REACH:
+            lags -= 1
+        pairs = starts[lags + 1]
+        if k % _FRESH == 0:
+            _exponentials(squares[:pairs], -0.5 * finer * finer, kernel[:pairs])
         else:
-            _sharpen(kernel[: n * n])
-        largest = 0.0
-        for i in range(n):
-            row = kernel[i * n : i * n + n]
-            left[k, i] = _product(row[:i], inverse[k, :i])
-            right[k, i] = _product(row[i + 1 :], inverse[k, i + 1 : n])
-            largest = max(largest, left[k, i] + right[k, i])
-        if largest < _NOBODY:
-            left[k + 1 :, :n] = 0.0
-            right[k + 1 :, :n] = 0.0
-            break
+            _sharpen(kernel[:pairs])
+        left[k, : n + _LANES] = 0.0
+        right[k, : n + _LANES] = 0.0
+        for lag in range(1, lags + 1):
+            row = kernel[starts[lag] : starts[lag + 1]]
+            end = row.size
+            _add_pairs(row, inverse[k, :end], inverse[k, lag : lag + end], left[k, lag : lag + end], right[k, :end])
+
+
+@compiled
+def _average_around(anchors: Index, masses: Array, reach: int, rungs: slice, sums: Array, out: Array) -> None:
+    """Write, for each anchor, the mean over those within `reach` ranks of what `sums` adds up, in columns of `out`."""
+    low, high, wide = 0, 0, rungs.stop - rungs.start
+    for a in range(anchors.size):
+        while anchors[low] < anchors[a] - reach:
+            low += 1
+        while high < anchors.size and anchors[high] <= anchors[a] + reach:
+            high += 1
+        per_mass = 1.0 / (sums[high, wide] - sums[low, wide])
+        for k in range(wide):
+            out[a, k] = (sums[high, k] - sums[low, k]) * per_mass
+
+
+@compiled
+def _add_up(masses: Array, rungs: slice, out: Array, sums: Array) -> None:
+    """Write running sums over the anchors of mass times crowd, and in the last column of the masses."""
+    wide = rungs.stop - rungs.start
+    sums[0, : wide + 1] = 0.0
+    for a in range(masses.size):
+        for k in range(wide):
+            sums[a + 1, k] = sums[a, k] + masses[a] * out[a, rungs.start + k]
+        sums[a + 1, wide] = sums[a, wide] + masses[a]
+
+
+@compiled
+def _finish(
+    n: int,
+    left: Array,
+    right: Array,
+    anchors: Index,
+    masses: Array,
+    sides: slice,
+    local: slice,
+    both: Array,
+    sums: Array,
+    out: Array,
+    pooled: Array,
+) -> None:
+    """From sums to features: `out` (anchors, columns) and `pooled` (2 k,) of one sample."""
+    rungs = both.size
+    pooled[:] = 0.0
+    for a in range(anchors.size):
+        i, row = anchors[a], out[a]
+        for k in range(rungs):
+            both[k] = right[k, i] + left[k, i] + FAINT
+        for k in range(rungs):
+            row[k] = log_positive(both[k])
+            pooled[k] += masses[a] * row[k]
+        for k in range(sides.start, sides.stop):
+            row[rungs + k - sides.start] = abs(right[k, i] - left[k, i]) / both[k]
+    # In a second pass, so that nothing cancels.
+    for a in range(anchors.size):
+        for k in range(rungs):
+            pooled[rungs + k] += masses[a] * (out[a, k] - pooled[k]) ** 2
+    _add_up(masses, local, out, sums)
+    column = rungs + sides.stop - sides.start
+    for part in (NEAR, AROUND):
+        reach = max(1, n // part)
+        _average_around(anchors, masses, reach, local, sums, out[:, column:])
+        column += local.stop - local.start
 
 
 @entry
-def neighbour_rows(
+def pair_rows(
     values: Array,
     offsets: Index,
     lower: Array,
@@ -128,39 +237,68 @@ def neighbour_rows(
     anchor_offsets: Index,
     masses: Array,
     room: int,
-    crowds: Array,
-    sides: Array,
+    sides: slice,
+    local: slice,
+    out: Array,
     pooled: Array,
     start: int,
     stop: int,
 ) -> None:
-    """Write ln(left + right + FAINT) and |right - left| / (left + right + FAINT) of every anchor, (anchors, k) each.
+    """Write ln(left + right + FAINT) of every anchor of the samples up to `FEW` values to the first k columns of `out`.
 
-    The first's mean and variance over a sample's anchors go to `pooled` (samples, 2 k), each anchor with its mass.
-    Sample t has the anchors number anchor_offsets[t] .. anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). No
-    sample has more than `room` values.
+    The next columns get |right - left| / (left + right + FAINT) at the rungs in `sides`, then the means of the first at
+    the rungs in `local` over anchors not farther than n/NEAR and than n/AROUND ranks: how well each bandwidth tells
+    points of this region from the others. The first's mean and variance over all anchors go to `pooled` (samples, 2 k).
+    Anchors count by their mass. Sample t has the anchors number
+    anchor_offsets[t] .. anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). No sample has more than `room` values.
     """
-    rungs = bandwidths.shape[1]
-    kernel, inverse = np.empty(max(room, _SMALL * _SMALL)), np.empty((rungs, room))
-    right, left = np.empty((rungs, room)), np.empty((rungs, room))
+    rungs, most = bandwidths.shape[1], min(room, FEW)
+    pairs = most * (most + 2 * _LANES) // 2
+    squares, kernel = np.empty(pairs), np.empty(pairs)
+    starts, closest = np.empty(most + 2, np.int64), np.empty(most + 1)
+    sums = np.empty((most + 1, local.stop - local.start + 1))
+    inverse, both = np.empty((rungs, most + _LANES)), np.empty(rungs)
+    right, left = np.empty((rungs, most + _LANES)), np.empty((rungs, most + _LANES))
     for t in range(start, stop):
         points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
         n = points.size
-        inverse_masses(points, h, lower[t], upper[t], inverse)
-        if n <= _SMALL:
-            _all_around(points, h, inverse, kernel, left, right)
-        pooled[t] = 0.0
-        for a in range(anchor_offsets[t], anchor_offsets[t + 1]):
-            i = anchors[a]
-            if n > _SMALL:
+        if 0 < n <= FEW:
+            inverse_masses(points, h, lower[t], upper[t], inverse)
+            inverse[:, n : n + _LANES] = 0.0
+            _all_around(points, h, inverse, squares, kernel, starts, closest, left, right)
+            mine = slice(anchor_offsets[t], anchor_offsets[t + 1])
+            _finish(n, left, right, anchors[mine], masses[mine], sides, local, both, sums, out[mine], pooled[t])
+
+
+@entry
+def anchor_rows(
+    values: Array,
+    offsets: Index,
+    lower: Array,
+    upper: Array,
+    bandwidths: Array,
+    anchors: Index,
+    anchor_offsets: Index,
+    masses: Array,
+    room: int,
+    sides: slice,
+    local: slice,
+    out: Array,
+    pooled: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """The same for samples of more than `FEW` values. A loop of its own, for each takes a second to compile."""
+    rungs = bandwidths.shape[1]
+    kernel, inverse, both = np.empty(room), np.empty((rungs, room)), np.empty(rungs)
+    right, left = np.empty((rungs, room)), np.empty((rungs, room))
+    sums = np.empty((room + 1, local.stop - local.start + 1))
+    for t in range(start, stop):
+        points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
+        n = points.size
+        if n > FEW:
+            inverse_masses(points, h, lower[t], upper[t], inverse)
+            mine = slice(anchor_offsets[t], anchor_offsets[t + 1])
+            for i in anchors[mine]:
                 _around(points, i, h, inverse, kernel, left, right)
-            for k in range(rungs):
-                both = right[k, i] + left[k, i] + FAINT
-                crowd = math.log(both)
-                crowds[a, k] = crowd
-                sides[a, k] = abs(right[k, i] - left[k, i]) / both
-                pooled[t, k] += masses[a] * crowd
-        # In a second pass, so that nothing cancels.
-        for a in range(anchor_offsets[t], anchor_offsets[t + 1]):
-            for k in range(rungs):
-                pooled[t, rungs + k] += masses[a] * (crowds[a, k] - pooled[t, k]) ** 2
+            _finish(n, left, right, anchors[mine], masses[mine], sides, local, both, sums, out[mine], pooled[t])

@@ -141,7 +141,8 @@ def floored_score_and_slope_rows(
 ) -> None:
     """Write the score of (1 - eps) q_h + eps b and its derivative by log h, in float32 where the sums are.
 
-    `background` has b at the evaluation points, which bounds the cost of a point far from all values.
+    `background` has b at the evaluation points, which bounds the cost of a point far from all values. Where eps is 0
+    nothing does, and a sum that underflows is done again in float64.
     """
     count = at.shape[1]
     scaled, total, weighted = np.empty(count, np.float32), np.empty(count, np.float32), np.empty(count, np.float32)
@@ -160,8 +161,13 @@ def floored_score_and_slope_rows(
         peak = (1.0 - epsilon) / (inside * h * math.sqrt(2.0 * math.pi))
         score, slope = 0.0, 0.0
         for j in range(count):
-            p = peak * total[j]
-            q = p + epsilon * background[t, j]
-            score -= math.log(q)
-            slope += (p - peak * weighted[j] * (2.0 / _LOG2_E) + p * inside_slope / inside) / q
+            if epsilon > 0.0 or total[j] > _TOO_SMALL:
+                p = peak * total[j]
+                q = p + epsilon * background[t, j]
+                score -= math.log(q)
+                slope += (p - peak * weighted[j] * (2.0 / _LOG2_E) + p * inside_slope / inside) / q
+            else:
+                log_sum, mean = _exact_sums(points, h, at[t, j])
+                score -= log_sum + math.log(peak)
+                slope += 1.0 - mean + inside_slope / inside
         scores[t], slopes[t] = score / count, slope / count

@@ -10,14 +10,16 @@ shrink on as n^(-1/5), the rate of the classical rules, and the background's pro
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.anchors import LARGEST
 from amortized_kde.domain import Bounds
-from amortized_kde.ladder import LARGEST, SAMPLE_FEATURES, Description, describe
-from amortized_kde.ladder_network import Standards, log_bandwidths, shares_and_background
+from amortized_kde.ladder import SAMPLE_FEATURES, Description, describe
+from amortized_kde.ladder_network import LadderNetwork, Standards
 from amortized_kde.models import Model
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
@@ -43,7 +45,7 @@ _WORDS = {
     "spacing sd": (1.0, "its spacings differ more"),
     "|skewness|": (1.0, "it is more skewed"),
 }
-_NARROW = "its middle half is narrower than the finest bandwidth"
+_NARROW = "its middle half, or clusters of it, are narrower than the finest bandwidth"
 _TOLD = [SAMPLE_FEATURES.index(name) for name in _WORDS]
 _SIGNS = np.array([sign for sign, _ in _WORDS.values()])
 
@@ -72,12 +74,10 @@ class Smoothing:
 def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, threads: int | None = None) -> Smoothing:
     """Ask the adaptive model about ascending samples, each with its own bounds; all points are described at once."""
     found = describe(samples, lower, upper, threads=threads)
-    standards = _standards(model)
+    network = _network(model)
     own = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
     told = np.clip(samples.sizes, 1, LARGEST)
-    shares, epsilons = shares_and_background(
-        model.arrays, standards.wholes(found.wholes), told, standards.points(found.points), own
-    )
+    shares, epsilons = network.shares_and_background(found.wholes, told, found.points, own)
     shares[shares < _UNUSED] = 0.0
     shares /= shares.sum(axis=1, keepdims=True)
     beyond = np.maximum(samples.sizes / LARGEST, 1.0)
@@ -90,7 +90,7 @@ def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, thread
         epsilons / beyond,
         found.locations,
         found.scales,
-        _codes(samples, found, standards),
+        _codes(samples, found, network.standards),
     )
 
 
@@ -128,13 +128,13 @@ def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: 
 def select_single(model: Model, samples: Samples, bounds: Bounds, *, threads: int | None = None) -> Selection:
     """Give one bandwidth a sample."""
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
-    standards = _standards(model)
+    network = _network(model)
 
     def work(start: int, stop: int, threads: int | None) -> None:
         part = samples.between(start, stop)
         found = describe(part, *_ends(bounds, len(part)), threads=threads)
-        codes[start:stop] = _codes(part, found, standards)
-        ratio = np.exp(log_bandwidths(model.arrays, standards.wholes(found.wholes)))
+        codes[start:stop] = _codes(part, found, network.standards)
+        ratio = np.exp(network.log_bandwidths(found.wholes))
         beyond = np.maximum(part.sizes / LARGEST, 1.0)
         h[start:stop] = np.where(found.usable, found.scales * ratio * beyond**-0.2, np.nan)
 
@@ -148,8 +148,9 @@ def ways_unlike(code: int) -> list[str]:
     return [words for bit, words in enumerate(ways) if code >= UNLIKE and code - UNLIKE >> bit & 1]
 
 
-def _standards(model: Model) -> Standards:
-    return Standards(model.arrays["standard.whole"], model.arrays["standard.point"])
+@cache
+def _network(model: Model) -> LadderNetwork:
+    return LadderNetwork.of(model.arrays)
 
 
 def _ends(bounds: Bounds, count: int) -> tuple[Array, Array]:

@@ -125,7 +125,10 @@ class LadderTasks:
 
 @dataclass(frozen=True, kw_only=True)
 class LadderRecipe:
-    """Everything that decides the weights of a model in the sample's own frame; Adam's rate falls along a cosine."""
+    """Everything that decides the weights of a model in the sample's own frame; Adam's rate falls along a cosine.
+
+    A task of n values counts by n to the power `size_power`: what can be gained falls with n.
+    """
 
     name: str
     world: Literal["broad"]
@@ -133,6 +136,7 @@ class LadderRecipe:
     steps: int
     batch: int
     draws: int
+    size_power: float
     final_rate: float
     network: LadderNetwork
     optimiser: Optimiser

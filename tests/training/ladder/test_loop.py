@@ -1,6 +1,8 @@
 """Runs of the models in the sample's own frame: resumed bit for bit, and with true gradients."""
 
+import csv
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ pytest.importorskip("jax", reason="training needs the train extra")
 
 import jax
 
-from amortized_kde.ladder_network import log_bandwidths, shares_and_background
+from amortized_kde.ladder_network import LadderNetwork
 from amortized_kde.models import read_model
 from amortized_kde.training.ladder.loop import train_ladder
 from amortized_kde.training.ladder.networks import FORWARD, START
@@ -61,15 +63,17 @@ def test_a_stopped_run_ends_with_the_bits_of_an_unbroken_one(recipe, tmp_path):
 
 def test_the_shipped_pass_is_the_trained_one(recipe, network, prepared):
     arrays = {f"{layer}.{part}": np.asarray(v, np.float64) for layer, p in network.items() for part, v in p.items()}
-    inputs, count = prepared.inputs, len(prepared.description.points)
-    wholes, sizes = inputs.wholes.astype(float), inputs.sizes.astype(int)
+    given = standards(recipe)
+    shipped = LadderNetwork.of({**arrays, "standard.whole": given.whole, "standard.point": given.point})
+    found, sizes = prepared.description, prepared.tasks.sizes
+    own = np.repeat(np.arange(sizes.size), np.diff(found.offsets))
     expected = outputs(recipe, network, prepared)
     if recipe.network.output == "single":
-        np.testing.assert_allclose(log_bandwidths(arrays, wholes), expected[0], atol=1e-4)
+        np.testing.assert_allclose(shipped.log_bandwidths(found.wholes), expected[0], atol=1e-4)
         return
-    found = shares_and_background(arrays, wholes, sizes, inputs.points[:count].astype(float), inputs.own[:count])
-    np.testing.assert_allclose(found[0], expected[0], atol=1e-4)
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-3)
+    shares, epsilons = shipped.shares_and_background(found.wholes, sizes, found.points, own)
+    np.testing.assert_allclose(shares, expected[0], atol=1e-4)
+    np.testing.assert_allclose(epsilons, expected[1], rtol=1e-3)
 
 
 def test_slopes_are_those_of_differences(recipe, network, prepared):
@@ -84,3 +88,15 @@ def test_slopes_are_those_of_differences(recipe, network, prepared):
         scores.append(objective(prepared, moved, exact=False)[0].sum())
     expected = sum(float(np.sum(slope * way)) for slope, way in zip(slopes, directions, strict=True))
     assert (scores[0] - scores[1]) / (2.0 * step) == pytest.approx(expected, rel=0.02, abs=0.02)
+
+
+def test_the_first_steps_replay_the_committed_log(recipe, tmp_path):
+    """The same tasks, standards, start and updates as when the shipped weights were trained."""
+    whole = find_recipe(recipe.name)
+    tasks = dataclasses.replace(whole.tasks, validation_tasks=50)
+    progress = train_ladder(dataclasses.replace(whole, tasks=tasks), tmp_path, stop_at=50)
+    committed = Path(__file__).parents[3] / "results" / "training" / f"{recipe.name}.csv"
+    with open(committed, encoding="utf-8") as file:
+        first = next(csv.DictReader(file))
+    assert int(first["step"]) == progress.log[0].step == 50
+    assert progress.log[0].score == pytest.approx(float(first["score"]), rel=1e-4)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from amortized_kde.ladder import CONVENTIONS
 from amortized_kde.ladder_network import Standards
-from amortized_kde.tasks.broad import broad_batch
 from amortized_kde.training.checkpoint import (
     LogRow,
     Progress,
@@ -28,7 +27,7 @@ from amortized_kde.training.checkpoint import (
 )
 from amortized_kde.training.ladder.networks import FORWARD, START
 from amortized_kde.training.ladder.objectives import OBJECTIVES
-from amortized_kde.training.ladder.prepared import Inputs, Prepared, prepare, prepare_step, standards
+from amortized_kde.training.ladder.prepared import Inputs, Prepared, prepare_step, prepare_validation, standards
 from amortized_kde.training.learner import State
 from amortized_kde.training.loop import LOG_EVERY, Report
 from amortized_kde.training.recipe import LadderRecipe
@@ -71,10 +70,11 @@ class _Learner:
 
     def update(self, state: State, prepared: Prepared, slopes: tuple[Array, ...]) -> State:
         filled = []
+        each = np.repeat(prepared.weights, np.diff(prepared.description.offsets))
         for slope in slopes:
             rows = len(prepared.inputs.points) if slope.ndim == 2 else len(slope)
             filled.append(np.zeros((rows, *slope.shape[1:]), np.float32))
-            filled[-1][: len(slope)] = slope / self.recipe.batch
+            filled[-1][: len(slope)] = slope * (each[:, None] if slope.ndim == 2 else prepared.weights)
         updated: State = self._update(state, prepared.inputs, tuple(filled))
         return updated
 
@@ -88,8 +88,7 @@ class _Run:
         self.learner, self.standards = _Learner(recipe), standards(recipe)
         self.state, self.progress = self.learner.start(), Progress()
         self.best = _arrays(self.state.average)
-        fixed = broad_batch(recipe.tasks.validation_tasks, seed=recipe.tasks.validation_seed, draws=recipe.draws)
-        self.validation = prepare(fixed, self.standards)
+        self.validation = prepare_validation(recipe, self.standards)
         self.sums: list[float] = []
         found = read_checkpoint(out, recipe.as_card()) if resume else None
         if found is not None:
@@ -102,7 +101,7 @@ class _Run:
         scores, slopes = self.objective(prepared, outputs, exact=False)
         self.state = self.learner.update(self.state, prepared, slopes)
         self.progress.step += 1
-        self.sums.append(float(np.mean(scores)))
+        self.sums.append(float(prepared.weights @ scores))
 
     def record(self) -> None:
         """After each `LOG_EVERY` steps and each validation: a row of the log; after each validation a checkpoint."""
@@ -119,7 +118,7 @@ class _Run:
 
     def validate(self) -> float:
         outputs = self.learner.answer(self.state.average, self.validation)
-        score = float(np.mean(self.objective(self.validation, outputs, exact=True)[0]))
+        score = float(self.validation.weights @ self.objective(self.validation, outputs, exact=True)[0])
         if score < self.progress.best_score:
             self.progress.best_score, self.progress.best_step = score, self.progress.step
             self.best = _arrays(self.state.average)

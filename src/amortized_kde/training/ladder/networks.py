@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from amortized_kde.ladder import EXPONENTS, POINT_FEATURES, SAMPLE_FEATURES
+from amortized_kde.ladder import ANSWERS, POINT_FEATURES, SAMPLE_FEATURES
 from amortized_kde.ladder_network import FAINTEST
 
 __all__ = ["FORWARD", "START"]
@@ -26,7 +26,7 @@ def _layer(key: Any, inputs: int, outputs: int, size: float = 1.0) -> dict[str, 
 
 def _start_adaptive(key: Any, whole: int, point: int) -> dict[str, Any]:
     keys = jax.random.split(key, 8)
-    rungs = EXPONENTS.size
+    rungs = ANSWERS.size
     network = {
         "whole1": _layer(keys[0], len(SAMPLE_FEATURES), whole),
         "whole2": _layer(keys[1], whole, whole),
@@ -37,7 +37,7 @@ def _start_adaptive(key: Any, whole: int, point: int) -> dict[str, Any]:
         "point2": _layer(keys[6], point, point),
         "shares": _layer(keys[7], point, rungs, 0.1),
     }
-    prior = -0.5 * ((EXPONENTS - _PRIOR_CENTRE) / _PRIOR_WIDTH) ** 2
+    prior = -0.5 * ((ANSWERS - _PRIOR_CENTRE) / _PRIOR_WIDTH) ** 2
     network["whole_to_shares"]["bias"] = jnp.asarray(prior, jnp.float32)
     return network
 

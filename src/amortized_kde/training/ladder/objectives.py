@@ -21,11 +21,12 @@ _LN2 = math.log(2.0)
 # Kernels count out to so many bandwidths: in training to 7e-10 of their peak, when judged to 5e-32.
 _REACH, _EXACT_REACH = 6.5, 12.0
 # One bandwidth for data with a heavy tail would cost hundreds of bits, which would outweigh all other tasks. So where a
-# side is open, or a bound far away, the background has this probability; between near bounds next to none, for there
-# a bandwidth that is too small must cost what it costs. Of the other tasks none pulls with more than so many nats per
-# unit of log h.
-_FLOOR, _NEXT_TO_NONE, _NEAR = 1e-6, 1e-30, 100.0
-_STEEPEST = 20.0
+# side is open, or a bound far away, the background has this probability, and no task pulls with more than so many nats
+# per unit of log h. Between near bounds there is no background, for there a bandwidth that is too small must cost what
+# it costs; it may pull harder, but not so hard that one task in a million decides. One or two values beside a bound say
+# too little for that: a narrow kernel there is right for some densities, and costs others a million bits.
+_FLOOR, _NEAR, _FEW = 1e-6, 100.0, 2
+_STEEPEST, _STEEPEST_NEAR = 20.0, 100.0
 
 
 def _adaptive(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
@@ -67,16 +68,16 @@ def _adaptive(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Arr
 def _single(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
     tasks, bandwidths = prepared.tasks, prepared.description.scales * np.exp(outputs[0])
     scores, slopes = np.empty(len(tasks)), np.empty(len(tasks))
-    near = tasks.upper - tasks.lower < _NEAR * prepared.description.scales
-    floors = np.where(near, _NEXT_TO_NONE, _FLOOR)
+    near = (tasks.upper - tasks.lower < _NEAR * prepared.description.scales) & (tasks.sizes > _FEW)
+    floors = np.where(near, 0.0, _FLOOR)
     judged = (tasks.values, tasks.offsets, bandwidths, tasks.lower, tasks.upper, prepared.at, prepared.background)
     run_in_pieces(
         lambda start, stop: floored_score_and_slope_rows(*judged, floors, scores, slopes, start, stop),
         len(tasks),
         operations=float(tasks.values.size) * prepared.at.shape[1],
     )
-    held = np.where(near, slopes, np.clip(slopes, -_STEEPEST, _STEEPEST))
-    return scores / _LN2, (held / _LN2,)
+    steepest = np.where(near, _STEEPEST_NEAR, _STEEPEST)
+    return scores / _LN2, (np.clip(slopes, -steepest, steepest) / _LN2,)
 
 
 OBJECTIVES: dict[str, Objective] = {"adaptive": _adaptive, "single": _single}

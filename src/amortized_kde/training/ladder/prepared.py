@@ -8,16 +8,22 @@ from numpy.typing import NDArray
 from amortized_kde.background import log_density
 from amortized_kde.ladder import Description, describe
 from amortized_kde.ladder_network import Standards
+from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.tasks.broad import BroadBatch, broad_batch
 from amortized_kde.training.recipe import LadderRecipe
 
-__all__ = ["Inputs", "Prepared", "prepare", "prepare_step", "standards"]
+__all__ = ["Inputs", "Prepared", "prepare_step", "prepare_validation", "standards"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 # Rows are filled up to a multiple of this: the compiler makes code for every number of rows anew.
 _ROWS = 8192
+# Of so many ascending draws one is kept, at random: the mean over those kept is as unbiased as that over all, and
+# nearly as free of noise, at an eighth of its cost.
+_EACH = 8
+# A stream of its own, after those of the broad world.
+_KEPT = 108
 
 
 class Inputs(NamedTuple):
@@ -30,25 +36,37 @@ class Inputs(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Tasks, what is read off their samples, and where they are judged: ascending draws and the background there."""
+    """Tasks, what is read off their samples, and where they are judged: ascending draws and the background there.
+
+    `weights` sum to 1 and say how much each task counts.
+    """
 
     tasks: BroadBatch
     description: Description
     inputs: Inputs
     at: Array
     background: Array
+    weights: Array
 
 
-def prepare(tasks: BroadBatch, given: Standards | None) -> Prepared:
-    """Describe and standardise tasks; without standards the inputs are left empty."""
+def _describe(tasks: BroadBatch) -> Description:
     found = describe(tasks.samples, tasks.lower, tasks.upper)
     if not found.usable.all():
         raise ValueError("a task of the broad world has no scale.")
-    at = np.sort(tasks.draws, axis=1)
+    return found
+
+
+def _prepare(recipe: LadderRecipe, count: int, given: Standards, *, seed: int, first: int) -> Prepared:
+    tasks = broad_batch(count, seed=seed, first=first, draws=_EACH * recipe.draws)
+    found = _describe(tasks)
+    at = np.sort(tasks.draws, axis=1).reshape(count, recipe.draws, _EACH)
+    chance = indexed_uniforms(stream_words(seed, _KEPT), first * recipe.draws, count * recipe.draws)
+    kept = (_EACH * chance).astype(np.int64).reshape(count, recipe.draws, 1)
+    at = np.take_along_axis(at, kept, axis=2)[:, :, 0]
     placed = {"lower": tasks.lower, "upper": tasks.upper, "location": found.locations, "scale": found.scales}
     background = np.exp(log_density(at, **{name: value[:, None] for name, value in placed.items()}))
-    inputs = _inputs(found, tasks, given) if given else Inputs(*(np.empty(0, np.float32),) * 3, np.empty(0, np.int32))
-    return Prepared(tasks, found, inputs, at, background)
+    weights = tasks.sizes**recipe.size_power
+    return Prepared(tasks, found, _inputs(found, tasks, given), at, background, weights / weights.sum())
 
 
 def _inputs(found: Description, tasks: BroadBatch, given: Standards) -> Inputs:
@@ -62,12 +80,16 @@ def _inputs(found: Description, tasks: BroadBatch, given: Standards) -> Inputs:
 
 def prepare_step(recipe: LadderRecipe, step: int, given: Standards) -> Prepared:
     """Make the tasks of a step."""
-    first = step * recipe.batch
-    return prepare(broad_batch(recipe.batch, seed=recipe.seed, first=first, draws=recipe.draws), given)
+    return _prepare(recipe, recipe.batch, given, seed=recipe.seed, first=step * recipe.batch)
+
+
+def prepare_validation(recipe: LadderRecipe, given: Standards) -> Prepared:
+    """Make the tasks on which the kept step is chosen."""
+    return _prepare(recipe, recipe.tasks.validation_tasks, given, seed=recipe.tasks.validation_seed, first=0)
 
 
 def standards(recipe: LadderRecipe) -> Standards:
     """Take location, spread and range of every feature from the recipe's tasks for that."""
     chosen = recipe.tasks
-    found = prepare(broad_batch(chosen.standard_tasks, seed=chosen.standard_seed, draws=1), None).description
+    found = _describe(broad_batch(chosen.standard_tasks, seed=chosen.standard_seed, draws=1))
     return Standards.of(found.wholes, found.points)
