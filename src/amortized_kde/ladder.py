@@ -42,6 +42,7 @@ _PROBABILITIES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4])
 _SIDES = slice(6, 17)
 # Where the mean crowd of a point's region is read: rungs 2^2 to 2^-12.
 _LOCAL = slice(6, 21)
+_COLUMNS = np.array([_SIDES.start, _SIDES.stop, _LOCAL.start, _LOCAL.stop])
 _CROWDED = EXPONENTS.size + (_SIDES.stop - _SIDES.start) + 2 * (_LOCAL.stop - _LOCAL.start)
 # A distance to a bound, in units of the scale, is told between these.
 _NEAREST, _FARTHEST = 1e-5, 1e3
@@ -170,7 +171,7 @@ def _fill_crowds(
         if not wanted.any():
             continue
         room = int(sizes[wanted].max())
-        given = (samples.values, samples.offsets, *bounds, rungs, *anchors, room, _SIDES, _LOCAL, points, pooled)
+        given = (samples.values, samples.offsets, *bounds, rungs, *anchors, room, _COLUMNS, points, pooled)
         run_in_pieces(
             partial(loop, *given),
             len(samples),

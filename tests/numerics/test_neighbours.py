@@ -9,7 +9,7 @@ from scipy.stats import norm
 from amortized_kde.numerics.neighbours import AROUND, FAINT, FEW, NEAR, anchor_rows, pair_rows
 
 RUNGS = 2.0 ** np.arange(8.0, -16.5, -1.0)
-SIDES, LOCAL = slice(6, 17), slice(4, 20)
+SIDES, LOCAL, COLUMNS = slice(6, 17), slice(4, 20), np.array([6, 17, 4, 20])
 
 
 def crowds_and_sides(x, lower, upper, anchors, masses=None):
@@ -18,7 +18,7 @@ def crowds_and_sides(x, lower, upper, anchors, masses=None):
     masses = np.full(anchors.size, 1.0 / anchors.size) if masses is None else masses
     ends = np.array([lower]), np.array([upper])
     loop = pair_rows if x.size <= FEW else anchor_rows
-    loop(x, one, *ends, rungs, anchors, np.array([0, anchors.size]), masses, x.size, SIDES, LOCAL, out, pooled, 0, 1)
+    loop(x, one, *ends, rungs, anchors, np.array([0, anchors.size]), masses, x.size, COLUMNS, out, pooled, 0, 1)
     return *np.split(out, [RUNGS.size, RUNGS.size + 11], axis=1), pooled
 
 

@@ -164,66 +164,60 @@ def _all_around(
 
 
 @compiled
-def _average_around(anchors: Index, masses: Array, reach: int, rungs: slice, sums: Array, out: Array) -> None:
-    """Write, for each anchor, the mean over those within `reach` ranks of what `sums` adds up, in columns of `out`."""
-    low, high, wide = 0, 0, rungs.stop - rungs.start
-    for a in range(anchors.size):
-        while anchors[low] < anchors[a] - reach:
-            low += 1
-        while high < anchors.size and anchors[high] <= anchors[a] + reach:
-            high += 1
-        per_mass = 1.0 / (sums[high, wide] - sums[low, wide])
-        for k in range(wide):
-            out[a, k] = (sums[high, k] - sums[low, k]) * per_mass
-
-
-@compiled
-def _add_up(masses: Array, rungs: slice, out: Array, sums: Array) -> None:
-    """Write running sums over the anchors of mass times crowd, and in the last column of the masses."""
-    wide = rungs.stop - rungs.start
-    sums[0, : wide + 1] = 0.0
-    for a in range(masses.size):
-        for k in range(wide):
-            sums[a + 1, k] = sums[a, k] + masses[a] * out[a, rungs.start + k]
-        sums[a + 1, wide] = sums[a, wide] + masses[a]
-
-
-@compiled
 def _finish(
     n: int,
     left: Array,
     right: Array,
     anchors: Index,
+    first: int,
+    count: int,
     masses: Array,
-    sides: slice,
-    local: slice,
+    columns: Index,
     both: Array,
     sums: Array,
     out: Array,
     pooled: Array,
+    t: int,
 ) -> None:
-    """From sums to features: `out` (anchors, columns) and `pooled` (2 k,) of one sample."""
-    rungs = both.size
-    pooled[:] = 0.0
-    for a in range(anchors.size):
-        i, row = anchors[a], out[a]
+    """From sums to features: rows first .. first + count - 1 of `out`, and row t of `pooled`."""
+    rungs, wide = both.size, columns[3] - columns[2]
+    for k in range(2 * rungs):
+        pooled[t, k] = 0.0
+    for k in range(wide + 1):
+        sums[0, k] = 0.0
+    for a in range(count):
+        row, mass = first + a, masses[first + a]
+        i = anchors[row]
         for k in range(rungs):
             both[k] = right[k, i] + left[k, i] + FAINT
         for k in range(rungs):
-            row[k] = log_positive(both[k])
-            pooled[k] += masses[a] * row[k]
-        for k in range(sides.start, sides.stop):
-            row[rungs + k - sides.start] = abs(right[k, i] - left[k, i]) / both[k]
-    # In a second pass, so that nothing cancels.
-    for a in range(anchors.size):
+            out[row, k] = log_positive(both[k])
         for k in range(rungs):
-            pooled[rungs + k] += masses[a] * (out[a, k] - pooled[k]) ** 2
-    _add_up(masses, local, out, sums)
-    column = rungs + sides.stop - sides.start
+            pooled[t, k] += mass * out[row, k]
+        for k in range(columns[0], columns[1]):
+            out[row, rungs + k - columns[0]] = abs(right[k, i] - left[k, i]) / both[k]
+        # Running sums of mass times crowd, and in the last column of the masses.
+        for k in range(wide):
+            sums[a + 1, k] = sums[a, k] + mass * out[row, columns[2] + k]
+        sums[a + 1, wide] = sums[a, wide] + mass
+    # In a second pass, so that nothing cancels.
+    for a in range(count):
+        for k in range(rungs):
+            pooled[t, rungs + k] += masses[first + a] * (out[first + a, k] - pooled[t, k]) ** 2
+    column = rungs + columns[1] - columns[0]
     for part in (NEAR, AROUND):
-        reach = max(1, n // part)
-        _average_around(anchors, masses, reach, local, sums, out[:, column:])
-        column += local.stop - local.start
+        reach = n // part if n > part else 1
+        low, high = 0, 0
+        for a in range(count):
+            here = anchors[first + a]
+            while anchors[first + low] < here - reach:
+                low += 1
+            while high < count and anchors[first + high] <= here + reach:
+                high += 1
+            mass = sums[high, wide] - sums[low, wide]
+            for k in range(wide):
+                out[first + a, column + k] = (sums[high, k] - sums[low, k]) / mass
+        column += wide
 
 
 @entry
@@ -237,8 +231,7 @@ def pair_rows(
     anchor_offsets: Index,
     masses: Array,
     room: int,
-    sides: slice,
-    local: slice,
+    columns: Index,
     out: Array,
     pooled: Array,
     start: int,
@@ -246,17 +239,17 @@ def pair_rows(
 ) -> None:
     """Write ln(left + right + FAINT) of every anchor of the samples up to `FEW` values to the first k columns of `out`.
 
-    The next columns get |right - left| / (left + right + FAINT) at the rungs in `sides`, then the means of the first at
-    the rungs in `local` over anchors not farther than n/NEAR and than n/AROUND ranks: how well each bandwidth tells
-    points of this region from the others. The first's mean and variance over all anchors go to `pooled` (samples, 2 k).
-    Anchors count by their mass. Sample t has the anchors number
-    anchor_offsets[t] .. anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). No sample has more than `room` values.
+    The next columns get |right - left| / (left + right + FAINT) at rungs columns[0] .. columns[1] - 1, then the means of
+    the first at rungs columns[2] .. columns[3] - 1 over anchors not farther than n/NEAR and than n/AROUND ranks: how well
+    each bandwidth tells points of this region from the others. The first's mean and variance over all anchors go to
+    `pooled` (samples, 2 k). Anchors count by their mass. Sample t has the anchors number anchor_offsets[t] ..
+    anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). No sample has more than `room` values.
     """
     rungs, most = bandwidths.shape[1], min(room, FEW)
     pairs = most * (most + 2 * _LANES) // 2
     squares, kernel = np.empty(pairs), np.empty(pairs)
     starts, closest = np.empty(most + 2, np.int64), np.empty(most + 1)
-    sums = np.empty((most + 1, local.stop - local.start + 1))
+    sums = np.empty((most + 1, columns[3] - columns[2] + 1))
     inverse, both = np.empty((rungs, most + _LANES)), np.empty(rungs)
     right, left = np.empty((rungs, most + _LANES)), np.empty((rungs, most + _LANES))
     for t in range(start, stop):
@@ -266,8 +259,9 @@ def pair_rows(
             inverse_masses(points, h, lower[t], upper[t], inverse)
             inverse[:, n : n + _LANES] = 0.0
             _all_around(points, h, inverse, squares, kernel, starts, closest, left, right)
-            mine = slice(anchor_offsets[t], anchor_offsets[t + 1])
-            _finish(n, left, right, anchors[mine], masses[mine], sides, local, both, sums, out[mine], pooled[t])
+            first = anchor_offsets[t]
+            count = anchor_offsets[t + 1] - first
+            _finish(n, left, right, anchors, first, count, masses, columns, both, sums, out, pooled, t)
 
 
 @entry
@@ -281,8 +275,7 @@ def anchor_rows(
     anchor_offsets: Index,
     masses: Array,
     room: int,
-    sides: slice,
-    local: slice,
+    columns: Index,
     out: Array,
     pooled: Array,
     start: int,
@@ -292,13 +285,14 @@ def anchor_rows(
     rungs = bandwidths.shape[1]
     kernel, inverse, both = np.empty(room), np.empty((rungs, room)), np.empty(rungs)
     right, left = np.empty((rungs, room)), np.empty((rungs, room))
-    sums = np.empty((room + 1, local.stop - local.start + 1))
+    sums = np.empty((room + 1, columns[3] - columns[2] + 1))
     for t in range(start, stop):
         points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
         n = points.size
         if n > FEW:
             inverse_masses(points, h, lower[t], upper[t], inverse)
-            mine = slice(anchor_offsets[t], anchor_offsets[t + 1])
-            for i in anchors[mine]:
-                _around(points, i, h, inverse, kernel, left, right)
-            _finish(n, left, right, anchors[mine], masses[mine], sides, local, both, sums, out[mine], pooled[t])
+            first = anchor_offsets[t]
+            count = anchor_offsets[t + 1] - first
+            for a in range(count):
+                _around(points, anchors[first + a], h, inverse, kernel, left, right)
+            _finish(n, left, right, anchors, first, count, masses, columns, both, sums, out, pooled, t)

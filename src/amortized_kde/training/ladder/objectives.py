@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from amortized_kde.numerics.ladder_score import ladder_score_rows
 from amortized_kde.numerics.objective import floored_score_and_slope_rows
 from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.tasks.broad.shares import BOTH
 from amortized_kde.training.ladder.prepared import Prepared
 
 __all__ = ["OBJECTIVES", "Outputs"]
@@ -20,13 +21,13 @@ Objective = Callable[..., tuple[Array, Outputs]]
 _LN2 = math.log(2.0)
 # Kernels count out to so many bandwidths: in training to 7e-10 of their peak, when judged to 5e-32.
 _REACH, _EXACT_REACH = 6.5, 12.0
-# One bandwidth for data with a heavy tail would cost hundreds of bits, which would outweigh all other tasks. So where a
-# side is open, or a bound far away, the background has this probability, and no task pulls with more than so many nats
-# per unit of log h. Between near bounds there is no background, for there a bandwidth that is too small must cost what
-# it costs; it may pull harder, but not so hard that one task in a million decides. One or two values beside a bound say
-# too little for that: a narrow kernel there is right for some densities, and costs others a million bits.
-_FLOOR, _NEAR, _FEW = 1e-6, 100.0, 2
-_STEEPEST, _STEEPEST_NEAR = 20.0, 100.0
+# One bandwidth for data with a heavy tail would cost hundreds of bits, which would outweigh all other tasks. So where
+# not both natural bounds are told, the background has this probability, and no task pulls with more than so many nats
+# per unit of log h. Between two natural bounds there is no background, for there a bandwidth that is too small must
+# cost what it costs; it may pull harder, but not so hard that one task in a million decides. One or two values beside a
+# bound say too little for that: a narrow kernel there is right for some densities, and costs others a million bits.
+_FLOOR, _FEW = 1e-6, 2
+_STEEPEST, _STEEPEST_BETWEEN = 20.0, 100.0
 
 
 def _adaptive(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
@@ -68,15 +69,15 @@ def _adaptive(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Arr
 def _single(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
     tasks, bandwidths = prepared.tasks, prepared.description.scales * np.exp(outputs[0])
     scores, slopes = np.empty(len(tasks)), np.empty(len(tasks))
-    near = (tasks.upper - tasks.lower < _NEAR * prepared.description.scales) & (tasks.sizes > _FEW)
-    floors = np.where(near, 0.0, _FLOOR)
+    between = (tasks.told == BOTH) & (tasks.sizes > _FEW)
+    floors = np.where(between, 0.0, _FLOOR)
     judged = (tasks.values, tasks.offsets, bandwidths, tasks.lower, tasks.upper, prepared.at, prepared.background)
     run_in_pieces(
         lambda start, stop: floored_score_and_slope_rows(*judged, floors, scores, slopes, start, stop),
         len(tasks),
         operations=float(tasks.values.size) * prepared.at.shape[1],
     )
-    steepest = np.where(near, _STEEPEST_NEAR, _STEEPEST)
+    steepest = np.where(between, _STEEPEST_BETWEEN, _STEEPEST)
     return scores / _LN2, (np.clip(slopes, -steepest, steepest) / _LN2,)
 
 
