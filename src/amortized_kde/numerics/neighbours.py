@@ -239,10 +239,10 @@ def pair_rows(
 ) -> None:
     """Write ln(left + right + FAINT) of every anchor of the samples up to `FEW` values to the first k columns of `out`.
 
-    The next columns get |right - left| / (left + right + FAINT) at rungs columns[0] .. columns[1] - 1, then the means of
-    the first at rungs columns[2] .. columns[3] - 1 over anchors not farther than n/NEAR and than n/AROUND ranks: how well
-    each bandwidth tells points of this region from the others. The first's mean and variance over all anchors go to
-    `pooled` (samples, 2 k). Anchors count by their mass. Sample t has the anchors number anchor_offsets[t] ..
+    The next columns get |right - left| / (left + right + FAINT) at rungs columns[0] .. columns[1] - 1, then the means
+    of the first at rungs columns[2] .. columns[3] - 1 over anchors not farther than n/NEAR and than n/AROUND ranks:
+    how well each bandwidth tells points of this region from the others. The first's mean and variance over all anchors
+    go to `pooled` (samples, 2 k). Anchors count by their mass. Sample t has the anchors number anchor_offsets[t] ..
     anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). No sample has more than `room` values.
     """
     rungs, most = bandwidths.shape[1], min(room, FEW)
