@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers show by themselves: no script, no font and no network is needed.
+"""Formulas as MathML, which browsers show by themselves: no script and no network is needed.
 
 In pages and docstrings alike ``$...$`` stands in the text and ``$$...$$`` by itself. Docstrings may also have reST's
 ``:math:`` and ``.. math::``, which is what NumPy's style asks for. Used as a hook of MkDocs and an extension of Griffe.

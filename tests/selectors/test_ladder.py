@@ -92,6 +92,15 @@ def test_a_sample_unlike_the_training_world_gets_a_warning_and_an_answer():
         akde.bandwidth([rng.normal(size=201), strange], axis=-1)
 
 
+def test_clusters_narrower_than_the_finest_bandwidth_get_a_warning_but_ties_do_not():
+    x = np.random.default_rng(3).normal(size=100)
+    with pytest.warns(UnlikeTrainingWarning, match="clusters of it"):
+        akde.fit(np.concatenate([x[:50], x[50:] + 1e7]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        akde.fit(np.repeat([0.0, 1.0], 50))
+
+
 def test_ways_are_read_off_the_code():
     assert ways_unlike(0) == []
     assert len(ways_unlike(UNLIKE + 5)) == 2
