@@ -9,7 +9,7 @@ __all__ = ["draw_log"]
 
 
 def draw_log(log: list[LogRow], path: Path, *, name: str) -> None:
-    """Draw a log and write it to `path`; the axis leaves out the first twentieth, where the score falls steeply."""
+    """Draw a log and write it to `path`; the axis leaves out the steep fall at first, and the costliest steps."""
     ax = new_axes()
     scored = [row for row in log if row.validation is not None]
     ax.plot([row.step for row in log], [row.score for row in log], color="0.7", linewidth=0.8, label="training")
@@ -21,7 +21,9 @@ def draw_log(log: list[LogRow], path: Path, *, name: str) -> None:
         markersize=3,
         label="validation",
     )
-    late = [row.score for row in log[len(log) // 20 :]] + [r.validation for r in scored[1:] if r.validation is not None]
+    scores = sorted(row.score for row in log[len(log) // 20 :])
+    usual = scores[: max(1, 49 * len(scores) // 50)]
+    late = usual + [r.validation for r in scored[1:] if r.validation is not None]
     if late:
         margin = 0.05 * (max(late) - min(late)) + 1e-9
         ax.set_ylim(min(late) - margin, max(late) + margin)
