@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.anchors import LARGEST, MANY, anchors_of, in_the_whole, thinned
 from amortized_kde.features import moments
-from amortized_kde.numerics.neighbours import AROUND, FEW, NEAR, anchor_rows, pair_rows
+from amortized_kde.numerics.neighbours import AROUND, FEW, NEAR, anchor_rows, pair_rows, region_rows
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 
@@ -42,8 +42,10 @@ _PROBABILITIES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4])
 _SIDES = slice(6, 17)
 # Where the mean crowd of a point's region is read: rungs 2^2 to 2^-12.
 _LOCAL = slice(6, 21)
-_COLUMNS = np.array([_SIDES.start, _SIDES.stop, _LOCAL.start, _LOCAL.stop])
+_ENDS = np.array([_SIDES.start, _SIDES.stop])
 _CROWDED = EXPONENTS.size + (_SIDES.stop - _SIDES.start) + 2 * (_LOCAL.stop - _LOCAL.start)
+_COLUMNS = np.array([_LOCAL.start, _LOCAL.stop, EXPONENTS.size + _SIDES.stop - _SIDES.start])
+_PARTS = np.array([NEAR, AROUND])
 # A distance to a bound, in units of the scale, is told between these.
 _NEAREST, _FARTHEST = 1e-5, 1e3
 _ODD = 3 + _PROBABILITIES.size
@@ -119,12 +121,15 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
     anchors, offsets, masses = anchors_of(samples.sizes)
     rungs = unit[:, None] * 2.0**EXPONENTS
     points = np.empty((anchors.size, len(POINT_FEATURES)))
-    pooled = np.zeros((len(samples), 2 * EXPONENTS.size))
-    _fill_crowds(samples, (lower, upper), rungs, (anchors, offsets, masses), points, pooled, threads)
+    _fill_crowds(samples, (lower, upper), rungs, anchors, offsets, points, threads)
+    crowds, pooled = points[:, : EXPONENTS.size], np.zeros((len(samples), 2 * EXPONENTS.size))
+    np.log(crowds, out=crowds)
+    region_rows(samples.sizes, anchors, offsets, masses, _PARTS, _COLUMNS, points, pooled, 0, len(samples))
+    mean, variance = np.split(pooled, 2, axis=1)
     spacings = _spacings(samples, unit, anchors, offsets)
     narrow = (quartiles > 0.0) & (quartiles < unit * 2.0 ** EXPONENTS[-1])
     # Even the finest kernel sees a quarter of the sample around most points, and that is not for ties.
-    narrow |= (pooled[:, EXPONENTS.size - 1] > np.log(0.25 * np.maximum(n, 8.0))) & (spacings[:, 3] < 0.5)
+    narrow |= (mean[:, -1] > np.log(0.25 * np.maximum(n, 8.0))) & (spacings[:, 3] < 0.5)
     odd = np.empty((len(samples), _ODD))
     gaps = _logs((raw[:, 5] - lower) / unit), _logs((upper - raw[:, 6]) / unit)
     odd[:, 0] = np.arcsinh(raw[:, 3])
@@ -142,7 +147,8 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
             np.abs(odd),
             odd[:, 1:] * odd[:, :1],
             odd[:, 3:] * odd[:, 2:3],
-            *_mean_and_sd(pooled),
+            mean,
+            np.sqrt(variance + 1e-6),
         ],
         axis=1,
     )
@@ -161,9 +167,9 @@ def _fill_crowds(
     samples: Samples,
     bounds: tuple[Array, Array],
     rungs: Array,
-    anchors: tuple[Index, Index, Array],
+    anchors: Index,
+    offsets: Index,
     points: Array,
-    pooled: Array,
     threads: int | None,
 ) -> None:
     sizes = samples.sizes
@@ -171,9 +177,8 @@ def _fill_crowds(
         if not wanted.any():
             continue
         room = int(sizes[wanted].max())
-        given = (samples.values, samples.offsets, *bounds, rungs, *anchors, room, _COLUMNS, points, pooled)
         run_in_pieces(
-            partial(loop, *given),
+            partial(loop, samples.values, samples.offsets, *bounds, rungs, anchors, offsets, room, _ENDS, points),
             len(samples),
             operations=10.0 * float(np.sum(sizes[wanted] * np.minimum(sizes[wanted], float(MANY)))),
             threads=threads,
@@ -209,27 +214,27 @@ def _scales(sd: Array, quartiles: Array, value: Array, lower: Array, upper: Arra
     return np.asarray(np.where(sd > 0.0, spread, width))
 
 
-def _mean_and_sd(pooled: Array) -> tuple[Array, Array]:
-    mean, variance = np.split(pooled, 2, axis=1)
-    return mean, np.sqrt(variance + 1e-6)
-
-
 def _spacings(samples: Samples, unit: Array, anchors: Index, offsets: Index) -> Array:
     """Mean, sd and skewness of log-spacings, and the share of ties, of the spacings to both sides of the anchors."""
-    own = np.repeat(np.arange(len(samples)), np.diff(offsets))
-    place, last = samples.offsets[:-1][own] + anchors, samples.sizes[own] - 1
-    before, after = np.flatnonzero(anchors > 0), np.flatnonzero(anchors < last)
-    right = np.concatenate([place[before], place[after] + 1])
-    own = np.concatenate([own[before], own[after]])
-    spacing = (samples.values[right] - samples.values[right - 1]) * samples.sizes[own] / unit[own]
-    logs, count = np.log(spacing + 1e-4), len(samples)
-    number = np.maximum(np.bincount(own, minlength=count), 1)
-    mean = np.bincount(own, logs, minlength=count) / number
+    place = np.repeat(samples.offsets[:-1], np.diff(offsets)) + anchors
+    # How often the spacing before a value is meant; the first of a sample has none before it.
+    meant = np.bincount(np.concatenate([place, place + 1]), minlength=samples.values.size + 1)
+    meant[samples.offsets] = 0
+    right = np.flatnonzero(meant)
+    own = np.repeat(np.arange(len(samples)), samples.sizes)[right]
+    spacing = (samples.values[right] - samples.values[right - 1]) * (samples.sizes / unit)[own]
+    logs, times = np.log(spacing + 1e-4), meant[right].astype(np.float64)
+
+    def sums(values: Array) -> Array:
+        return np.bincount(own, values, minlength=len(samples))
+
+    number = np.maximum(sums(times), 1.0)
+    mean = sums(times * logs) / number
     off = logs - mean[own]
-    sd = np.sqrt(np.bincount(own, off**2, minlength=count) / number + 1e-2)
-    skewness = np.bincount(own, off**3, minlength=count) / number / sd**3
-    ties = np.bincount(own, spacing == 0.0, minlength=count) / number
-    return np.stack([mean, sd, np.clip(skewness, -5.0, 5.0), ties], axis=1)
+    square = times * off * off
+    sd = np.sqrt(sums(square) / number + 1e-2)
+    skewness = sums(square * off) / number / sd**3
+    return np.stack([mean, sd, np.clip(skewness, -5.0, 5.0), sums(times * (spacing == 0.0)) / number], axis=1)
 
 
 def _place(out: Array, position: Array, below: Array, above: Array, odd: Array) -> None:

@@ -23,6 +23,9 @@ Index = NDArray[np.int64]
 
 # Before training the background has the probability 1 / (1 + e^2 n).
 FAINTEST = 2.0
+# A share that is so small beside the point's largest adds less than the background to any density, and costs as much as
+# a large one.
+_UNUSED = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,8 @@ class LadderNetwork:
     def shares_and_background(self, wholes: Array, sizes: Index, points: Array, own: Index) -> tuple[Array, Array]:
         """Give the shares (points, rungs) and the background's probability (samples,) of features as they were read.
 
+        Shares that do not matter are 0.
+
         `own` (points,) says to which sample a point belongs.
         """
         if self.point is None:
@@ -96,6 +101,7 @@ class LadderNetwork:
         shares = run_layers(self.point, points, standard=self.standards.point, shifts=shifts, threads=1)
         shares -= shares.max(axis=1, keepdims=True)
         np.exp(shares, out=shares)
+        shares *= shares >= _UNUSED
         shares /= shares.sum(axis=1, keepdims=True)
         return shares, np.asarray(1.0 / (1.0 + np.exp(FAINTEST + np.log(sizes) - odds[:, 0])))
 

@@ -72,11 +72,11 @@ def run_layers(
     else:
         held = np.stack([standard[0], 1.0 / standard[1], standard[2], standard[3]])
     # Other memory layouts are other types to the compiler.
-    rows, out, room = np.ascontiguousarray(inputs), np.empty((len(inputs), widths[-1])), 2 * int(widths.max())
+    rows, out = np.ascontiguousarray(inputs), np.empty((len(inputs), widths[-1]))
+    room = -(-int(widths.max()) // TILE) * TILE
 
     def work(start: int, stop: int) -> None:
-        units, given, sums = np.zeros(room, np.int64), np.zeros(room * ROWS), np.zeros(TILE * ROWS)
-        network_rows(rows, held, *stack, *shifts, units, given, sums, out, start, stop)
+        network_rows(rows, held, *stack, *shifts, np.zeros(2 * ROWS * room), out, start, stop)
 
     run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
     return out

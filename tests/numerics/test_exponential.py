@@ -2,7 +2,7 @@ import mpmath
 import numba
 import numpy as np
 
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive, log_positive
+from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.jit import power_of_two
 
 
@@ -10,12 +10,6 @@ from amortized_kde.numerics.jit import power_of_two
 def exponentials(x, out):
     for i in range(x.size):
         out[i] = exp_nonpositive(x[i])
-
-
-@numba.njit
-def logarithms(x, out):
-    for i in range(x.size):
-        out[i] = log_positive(x[i])
 
 
 @numba.njit
@@ -43,17 +37,3 @@ def test_every_normal_power_of_two_is_exact():
     out = np.empty_like(k)
     powers(k, out)
     assert np.array_equal(out, np.ldexp(1.0, k.astype(int)))
-
-
-def test_logarithm_agrees_with_mpmath():
-    rng = np.random.default_rng(2)
-    # Around 1, where the logarithm vanishes, and around sqrt(2), where the exponent changes.
-    near = np.concatenate([c + np.linspace(-1e-6, 1e-6, 201) for c in (1.0, 2.0**0.5, 0.5**0.5)])
-    x = np.concatenate([near, np.exp(rng.uniform(-707.0, 709.0, 1000)), [2.0**-1022, 1e308, 0.02, 256.0]])
-    out = np.empty_like(x)
-    logarithms(x, out)
-    with mpmath.workdps(40):
-        exact = [mpmath.log(mpmath.mpf(float(v))) for v in x]
-        errors = [abs(mpmath.mpf(float(y)) - e) / max(abs(e), 1e-30) for y, e in zip(out, exact, strict=True)]
-    assert max(errors) <= 4e-16
-    assert out[np.flatnonzero(x == 1.0)].tolist() == [0.0]

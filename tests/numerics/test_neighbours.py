@@ -6,20 +6,24 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from amortized_kde.numerics.neighbours import AROUND, FAINT, FEW, NEAR, anchor_rows, pair_rows
+from amortized_kde.numerics.neighbours import AROUND, FAINT, FEW, NEAR, anchor_rows, pair_rows, region_rows
 
 RUNGS = 2.0 ** np.arange(8.0, -16.5, -1.0)
-SIDES, LOCAL, COLUMNS = slice(6, 17), slice(4, 20), np.array([6, 17, 4, 20])
+SIDES, LOCAL = slice(6, 17), slice(4, 20)
+ENDS, COLUMNS = np.array([6, 17]), np.array([4, 20, RUNGS.size + 11])
 
 
 def crowds_and_sides(x, lower, upper, anchors, masses=None):
-    rungs, one = RUNGS[None, :].copy(), np.array([0, x.size])
-    out, pooled = np.empty((anchors.size, RUNGS.size + 11 + 32)), np.empty((1, 2 * RUNGS.size))
+    rungs, one, all_anchors = RUNGS[None, :].copy(), np.array([0, x.size]), np.array([0, anchors.size])
+    out = np.empty((anchors.size, RUNGS.size + 11 + 32))
     masses = np.full(anchors.size, 1.0 / anchors.size) if masses is None else masses
     ends = np.array([lower]), np.array([upper])
     loop = pair_rows if x.size <= FEW else anchor_rows
-    loop(x, one, *ends, rungs, anchors, np.array([0, anchors.size]), masses, x.size, COLUMNS, out, pooled, 0, 1)
-    return *np.split(out, [RUNGS.size, RUNGS.size + 11], axis=1), pooled
+    loop(x, one, *ends, rungs, anchors, all_anchors, x.size, ENDS, out, 0, 1)
+    out[:, : RUNGS.size] = np.log(out[:, : RUNGS.size])
+    pooled, parts = np.zeros((1, 2 * RUNGS.size)), np.array([NEAR, AROUND])
+    region_rows(np.array([x.size]), anchors, all_anchors, masses, parts, COLUMNS, out, pooled, 0, 1)
+    return *np.split(out, [RUNGS.size, RUNGS.size + 11], axis=1), pooled[0]
 
 
 def obvious(x, lower, upper, anchors):
@@ -48,8 +52,8 @@ def test_every_pair_counts(n, bounds):
         reach = max(1, n // part)
         means = [expected[0][max(i - reach, 0) : i + reach + 1, LOCAL].mean(axis=0) for i in range(n)]
         np.testing.assert_allclose(found, means, atol=1e-11)
-    np.testing.assert_allclose(pooled[0, : RUNGS.size], expected[0].mean(axis=0), atol=1e-11)
-    np.testing.assert_allclose(pooled[0, RUNGS.size :], expected[0].var(axis=0), atol=1e-11)
+    np.testing.assert_allclose(pooled[: RUNGS.size], expected[0].mean(axis=0), atol=1e-11)
+    np.testing.assert_allclose(pooled[RUNGS.size :], expected[0].var(axis=0), atol=1e-11)
 
 
 def test_ties_are_neighbours():

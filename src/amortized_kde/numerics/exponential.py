@@ -1,10 +1,10 @@
-"""Exponential and logarithm in a form that the compiler turns into SIMD code."""
+"""The exponential in a form that the compiler turns into SIMD code."""
 
 import numpy as np
 
-from amortized_kde.numerics.jit import inlined, power_of_two, power_of_two_single, split_power_of_two
+from amortized_kde.numerics.jit import inlined, power_of_two, power_of_two_single
 
-__all__ = ["LOWEST_EXPONENT", "LOWEST_EXPONENT_2_SINGLE", "exp2_nonpositive_single", "exp_nonpositive", "log_positive"]
+__all__ = ["LOWEST_EXPONENT", "LOWEST_EXPONENT_2_SINGLE", "exp2_nonpositive_single", "exp_nonpositive"]
 
 # exp(-708) is the smallest power of e that is a normal float64.
 LOWEST_EXPONENT = -708.0
@@ -37,26 +37,6 @@ def exp_nonpositive(x: float) -> float:
     p = p * r + 1.0
     p = p * r + 1.0
     return p * power_of_two(k)
-
-
-@inlined
-def log_positive(x: float) -> float:
-    """Give ln x for a normal float64 x > 0, to 3e-16 or half an ulp: ln m = 2 artanh((m - 1)/(m + 1)), as a series."""
-    k, m = split_power_of_two(x)
-    s = (m - 1.0) / (m + 1.0)
-    q = s * s
-    p = 1.0 / 23.0
-    p = p * q + 1.0 / 21.0
-    p = p * q + 1.0 / 19.0
-    p = p * q + 1.0 / 17.0
-    p = p * q + 1.0 / 15.0
-    p = p * q + 1.0 / 13.0
-    p = p * q + 1.0 / 11.0
-    p = p * q + 1.0 / 9.0
-    p = p * q + 1.0 / 7.0
-    p = p * q + 1.0 / 5.0
-    p = p * q + 1.0 / 3.0
-    return k * _LN2_HIGH + (2.0 * s + (2.0 * s * q * p + k * _LN2_LOW))
 
 
 # Interpolation of 2**r at 200 Chebyshev nodes on [-1/2, 1/2] by degree 5; largest relative error 1.04e-7.

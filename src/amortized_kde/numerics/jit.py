@@ -20,7 +20,6 @@ __all__ = [
     "inlined",
     "power_of_two",
     "power_of_two_single",
-    "split_power_of_two",
     "weighted_sums",
 ]
 
@@ -82,28 +81,6 @@ def power_of_two_single(context: Any, exponent: Any) -> Any:
     return _exponent_field(exponent, 32, 12582912.0, 127, 23)
 
 
-def _split_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Take an offset off the bits so that the exponent field changes at sqrt(1/2) (as musl's log does)."""
-    number, integer = ir.DoubleType(), ir.IntType(64)
-    offset, mask = 0x3FE6A09E667F3BCD, (1 << 64) - (1 << 52)
-    bits = builder.bitcast(arguments[0], integer)
-    # Counted from 2^-1022, so that the field is positive.
-    field = builder.sub(bits, ir.Constant(integer, offset - (1023 << 52)))
-    mantissa = builder.sub(
-        bits, builder.sub(builder.and_(field, ir.Constant(integer, mask)), ir.Constant(integer, 1023 << 52))
-    )
-    # The field as the low bits of 2^52, which is a float without a conversion.
-    count = builder.or_(builder.lshr(field, ir.Constant(integer, 52)), ir.Constant(integer, 0x4330000000000000))
-    power = builder.fsub(builder.bitcast(count, number), ir.Constant(number, 2.0**52 + 1023.0))
-    return context.make_tuple(builder, signature.return_type, [power, builder.bitcast(mantissa, number)])
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def split_power_of_two(context: Any, x: Any) -> Any:
-    """Give k and m, both float64, with x = 2**k m and m in [sqrt(1/2), sqrt(2)), for a normal x > 0."""
-    return types.containers.UniTuple(types.float64, 2)(types.float64), _split_code
-
-
 def _vector_at(builder: Any, base: Any, offset: Any, further: int) -> Any:
     place = builder.gep(base, [builder.add(offset, ir.Constant(_INDEX, further))])
     return builder.bitcast(place, _VECTOR.as_pointer())
@@ -116,26 +93,26 @@ def _repeated(builder: Any, value: Any) -> Any:
 
 
 def _weighted_sums_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    weights, biases, units, given, sums = (
+    weights, biases, given = (
         context.make_array(kind)(context, builder, value).data
-        for kind, value in zip(signature.args[:5], arguments[:5], strict=True)
+        for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
     )
-    first, stride, bias, begin, count = arguments[5:]
+    first, stride, bias, old, new, room, count = arguments[3:]
     tiles = [(row, part) for row in range(ROWS) for part in range(_VECTORS)]
     totals = [cgutils.alloca_once(builder, _VECTOR) for _ in tiles]
+    ahead = [builder.mul(room, ir.Constant(_INDEX, row)) for row in range(ROWS)]
     for (_, part), total in zip(tiles, totals, strict=True):
         builder.store(builder.load(_vector_at(builder, biases, bias, part * _LANES), align=_ALIGN), total)
     with cgutils.for_range(builder, count) as loop:
-        i = builder.add(begin, loop.index)
-        at = builder.add(first, builder.mul(builder.load(builder.gep(units, [i])), stride))
+        at = builder.add(first, builder.mul(loop.index, stride))
         weight = [builder.load(_vector_at(builder, weights, at, v * _LANES), align=_ALIGN) for v in range(_VECTORS)]
-        values = builder.gep(given, [builder.mul(i, ir.Constant(_INDEX, ROWS))])
+        place = builder.gep(given, [builder.add(old, loop.index)])
         for (row, part), total in zip(tiles, totals, strict=True):
-            value = _repeated(builder, builder.load(builder.gep(values, [ir.Constant(_INDEX, row)])))
+            value = _repeated(builder, builder.load(builder.gep(place, [ahead[row]])))
             product = builder.fmul(value, weight[part], flags=("contract",))
             builder.store(builder.fadd(builder.load(total), product, flags=("contract",)), total)
     for (row, part), total in zip(tiles, totals, strict=True):
-        place = _vector_at(builder, sums, ir.Constant(_INDEX, row * TILE), part * _LANES)
+        place = _vector_at(builder, given, builder.add(new, ahead[row]), part * _LANES)
         builder.store(builder.load(total), place, align=_ALIGN)
     return context.get_dummy_value()
 
@@ -145,18 +122,18 @@ def weighted_sums(
     context: Any,
     weights: Any,
     biases: Any,
-    units: Any,
     given: Any,
-    sums: Any,
     first: Any,
     stride: Any,
     bias: Any,
-    begin: Any,
+    old: Any,
+    new: Any,
+    room: Any,
     count: Any,
 ) -> Any:
-    """Write sums[row, :] = biases[bias:][:TILE] + given[i, row] * weights[first + stride * units[i] :][:TILE] + ...,
-    added one after the other for i = begin .. begin + count - 1. All arrays are flat.
+    """Write biases[bias:][:TILE] + given[old + i] * weights[first + stride * i :][:TILE] + ... to given[new:][:TILE].
 
-    Written in LLVM's terms, because its own vectoriser leaves the sums in memory.
+    Added one after the other for i = 0 .. count - 1, and the same for all `ROWS` rows of `given`, which lie `room`
+    apart. All arrays are flat. Written in LLVM's terms, because its own vectoriser leaves the sums in memory.
     """
-    return types.void(weights, biases, units, given, sums, *(types.int64,) * 5), _weighted_sums_code
+    return types.void(weights, biases, given, *(types.int64,) * 7), _weighted_sums_code

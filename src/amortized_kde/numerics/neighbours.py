@@ -13,12 +13,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive, log_positive
+from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
 
-__all__ = ["AROUND", "FAINT", "FEW", "NEAR", "anchor_rows", "inverse_masses", "pair_rows"]
+__all__ = ["AROUND", "FAINT", "FEW", "NEAR", "anchor_rows", "inverse_masses", "pair_rows", "region_rows"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -80,7 +80,7 @@ def _product(kernel: Array, inverse: Array) -> float:
 
 @compiled
 def _around(points: Array, i: int, bandwidths: Array, inverse: Array, kernel: Array, left: Array, right: Array) -> None:
-    """Write the sums to both sides of point i to left[:, i] and right[:, i], over all points that matter."""
+    """Write the sums to both sides of point i to left[:, 0] and right[:, 0], over all points that matter."""
     x, low, high = points[i], 0, points.size
     for k in range(bandwidths.size):
         h = bandwidths[k]
@@ -91,8 +91,8 @@ def _around(points: Array, i: int, bandwidths: Array, inverse: Array, kernel: Ar
             _start(points[low:high], x, h, near)
         else:
             _sharpen(near)
-        left[k, i] = _product(kernel[low:i], inverse[k, low:i])
-        right[k, i] = _product(kernel[i + 1 : high], inverse[k, i + 1 : high])
+        left[k, 0] = _product(kernel[low:i], inverse[k, low:i])
+        right[k, 0] = _product(kernel[i + 1 : high], inverse[k, i + 1 : high])
 
 
 @compiled
@@ -164,60 +164,11 @@ def _all_around(
 
 
 @compiled
-def _finish(
-    n: int,
-    left: Array,
-    right: Array,
-    anchors: Index,
-    first: int,
-    count: int,
-    masses: Array,
-    columns: Index,
-    both: Array,
-    sums: Array,
-    out: Array,
-    pooled: Array,
-    t: int,
-) -> None:
-    """From sums to features: rows first .. first + count - 1 of `out`, and row t of `pooled`."""
-    rungs, wide = both.size, columns[3] - columns[2]
-    for k in range(2 * rungs):
-        pooled[t, k] = 0.0
-    for k in range(wide + 1):
-        sums[0, k] = 0.0
-    for a in range(count):
-        row, mass = first + a, masses[first + a]
-        i = anchors[row]
-        for k in range(rungs):
-            both[k] = right[k, i] + left[k, i] + FAINT
-        for k in range(rungs):
-            out[row, k] = log_positive(both[k])
-        for k in range(rungs):
-            pooled[t, k] += mass * out[row, k]
-        for k in range(columns[0], columns[1]):
-            out[row, rungs + k - columns[0]] = abs(right[k, i] - left[k, i]) / both[k]
-        # Running sums of mass times crowd, and in the last column of the masses.
-        for k in range(wide):
-            sums[a + 1, k] = sums[a, k] + mass * out[row, columns[2] + k]
-        sums[a + 1, wide] = sums[a, wide] + mass
-    # In a second pass, so that nothing cancels.
-    for a in range(count):
-        for k in range(rungs):
-            pooled[t, rungs + k] += masses[first + a] * (out[first + a, k] - pooled[t, k]) ** 2
-    column = rungs + columns[1] - columns[0]
-    for part in (NEAR, AROUND):
-        reach = n // part if n > part else 1
-        low, high = 0, 0
-        for a in range(count):
-            here = anchors[first + a]
-            while anchors[first + low] < here - reach:
-                low += 1
-            while high < count and anchors[first + high] <= here + reach:
-                high += 1
-            mass = sums[high, wide] - sums[low, wide]
-            for k in range(wide):
-                out[first + a, column + k] = (sums[high, k] - sums[low, k]) / mass
-        column += wide
+def _write(left: Array, right: Array, i: int, sides: Index, row: int, out: Array) -> None:
+    for k in range(left.shape[0]):
+        out[row, k] = right[k, i] + left[k, i] + FAINT
+    for k in range(sides[0], sides[1]):
+        out[row, left.shape[0] + k - sides[0]] = abs(right[k, i] - left[k, i]) / out[row, k]
 
 
 @entry
@@ -229,28 +180,23 @@ def pair_rows(
     bandwidths: Array,
     anchors: Index,
     anchor_offsets: Index,
-    masses: Array,
     room: int,
-    columns: Index,
+    sides: Index,
     out: Array,
-    pooled: Array,
     start: int,
     stop: int,
 ) -> None:
-    """Write ln(left + right + FAINT) of every anchor of the samples up to `FEW` values to the first k columns of `out`.
+    """Write left + right + FAINT of every anchor of the samples up to `FEW` values to the first k columns of `out`.
 
-    The next columns get |right - left| / (left + right + FAINT) at rungs columns[0] .. columns[1] - 1, then the means
-    of the first at rungs columns[2] .. columns[3] - 1 over anchors not farther than n/NEAR and than n/AROUND ranks:
-    how well each bandwidth tells points of this region from the others. The first's mean and variance over all anchors
-    go to `pooled` (samples, 2 k). Anchors count by their mass. Sample t has the anchors number anchor_offsets[t] ..
-    anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). No sample has more than `room` values.
+    The next columns get |right - left| / (left + right + FAINT) at rungs sides[0] .. sides[1] - 1. Sample t has the
+    anchors number anchor_offsets[t] .. anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). No sample has more than
+    `room` values.
     """
     rungs, most = bandwidths.shape[1], min(room, FEW)
     pairs = most * (most + 2 * _LANES) // 2
     squares, kernel = np.empty(pairs), np.empty(pairs)
     starts, closest = np.empty(most + 2, np.int64), np.empty(most + 1)
-    sums = np.empty((most + 1, columns[3] - columns[2] + 1))
-    inverse, both = np.empty((rungs, most + _LANES)), np.empty(rungs)
+    inverse = np.empty((rungs, most + _LANES))
     right, left = np.empty((rungs, most + _LANES)), np.empty((rungs, most + _LANES))
     for t in range(start, stop):
         points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
@@ -259,9 +205,8 @@ def pair_rows(
             inverse_masses(points, h, lower[t], upper[t], inverse)
             inverse[:, n : n + _LANES] = 0.0
             _all_around(points, h, inverse, squares, kernel, starts, closest, left, right)
-            first = anchor_offsets[t]
-            count = anchor_offsets[t + 1] - first
-            _finish(n, left, right, anchors, first, count, masses, columns, both, sums, out, pooled, t)
+            for row in range(anchor_offsets[t], anchor_offsets[t + 1]):
+                _write(left, right, anchors[row], sides, row, out)
 
 
 @entry
@@ -273,26 +218,72 @@ def anchor_rows(
     bandwidths: Array,
     anchors: Index,
     anchor_offsets: Index,
-    masses: Array,
     room: int,
+    sides: Index,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """The same for samples of more than `FEW` values. A loop of its own, for each takes a second to compile."""
+    rungs = bandwidths.shape[1]
+    kernel, inverse = np.empty(room), np.empty((rungs, room))
+    right, left = np.empty((rungs, 1)), np.empty((rungs, 1))
+    for t in range(start, stop):
+        points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
+        if points.size > FEW:
+            inverse_masses(points, h, lower[t], upper[t], inverse)
+            for row in range(anchor_offsets[t], anchor_offsets[t + 1]):
+                _around(points, anchors[row], h, inverse, kernel, left, right)
+                _write(left, right, 0, sides, row, out)
+
+
+@entry
+def region_rows(
+    sizes: Index,
+    anchors: Index,
+    offsets: Index,
+    masses: Array,
+    parts: Index,
     columns: Index,
     out: Array,
     pooled: Array,
     start: int,
     stop: int,
 ) -> None:
-    """The same for samples of more than `FEW` values. A loop of its own, for each takes a second to compile."""
-    rungs = bandwidths.shape[1]
-    kernel, inverse, both = np.empty(room), np.empty((rungs, room)), np.empty(rungs)
-    right, left = np.empty((rungs, room)), np.empty((rungs, room))
-    sums = np.empty((room + 1, columns[3] - columns[2] + 1))
+    """Write means of columns[0] .. columns[1] - 1 of `out` over regions to its columns from columns[2] on.
+
+    A region is the anchors of a sample not farther than n/part ranks from one, at least one rank, for each of `parts`.
+    Mean and variance of the first k columns over all anchors go to `pooled` (samples, 2 k), which is 0 before. Anchors
+    count by their mass.
+    """
+    wide, target, rungs = columns[1] - columns[0], columns[2], pooled.shape[1] // 2
+    total = np.empty(wide + 1)
     for t in range(start, stop):
-        points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
-        n = points.size
-        if n > FEW:
-            inverse_masses(points, h, lower[t], upper[t], inverse)
-            first = anchor_offsets[t]
-            count = anchor_offsets[t + 1] - first
-            for a in range(count):
-                _around(points, anchors[first + a], h, inverse, kernel, left, right)
-            _finish(n, left, right, anchors, first, count, masses, columns, both, sums, out, pooled, t)
+        for a in range(offsets[t], offsets[t + 1]):
+            for k in range(rungs):
+                pooled[t, k] += masses[a] * out[a, k]
+        # In a second pass, so that nothing cancels.
+        for a in range(offsets[t], offsets[t + 1]):
+            for k in range(rungs):
+                pooled[t, rungs + k] += masses[a] * (out[a, k] - pooled[t, k]) ** 2
+        for p in range(parts.size):
+            reach = sizes[t] // parts[p] if sizes[t] > parts[p] else 1
+            low, high = offsets[t], offsets[t]
+            for k in range(wide + 1):
+                total[k] = 0.0
+            for a in range(offsets[t], offsets[t + 1]):
+                # One enters or one leaves, until the region is that of a.
+                while True:
+                    if high < offsets[t + 1] and anchors[high] <= anchors[a] + reach:
+                        row, mass = high, masses[high]
+                        high += 1
+                    elif anchors[low] < anchors[a] - reach:
+                        row, mass = low, -masses[low]
+                        low += 1
+                    else:
+                        break
+                    for k in range(wide):
+                        total[k] += mass * out[row, columns[0] + k]
+                    total[wide] += mass
+                for k in range(wide):
+                    out[a, target + p * wide + k] = total[k] / total[wide]

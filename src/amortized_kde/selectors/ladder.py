@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.anchors import LARGEST
 from amortized_kde.domain import Bounds
-from amortized_kde.ladder import SAMPLE_FEATURES, Description, describe
+from amortized_kde.ladder import ANSWERS, SAMPLE_FEATURES, Description, describe
 from amortized_kde.ladder_network import LadderNetwork, Standards
 from amortized_kde.models import Model
 from amortized_kde.numerics.threads import run_in_pieces
@@ -32,8 +32,6 @@ Index = NDArray[np.int64]
 
 # Points that are described at a time: their features are then a few megabytes.
 _AT_ONCE = 10_000
-# A share so small adds less than the background to any density, and costs as much as a large one.
-_UNUSED = 1e-7
 # A feature this share of its range beyond it is far outside the training tasks.
 _FAR = 0.25
 # Features that can be told in words: on which side of their range, and how.
@@ -45,6 +43,8 @@ _WORDS = {
     "spacing sd": (1.0, "its spacings differ more"),
     "|skewness|": (1.0, "it is more skewed"),
 }
+# Logarithms of the ladder's bandwidths, relative to the widest.
+_STEPS = math.log(2.0) * (ANSWERS - ANSWERS[0])
 _NARROW = "its middle half, or clusters of it, are narrower than the finest bandwidth"
 _TOLD = [SAMPLE_FEATURES.index(name) for name in _WORDS]
 _SIGNS = np.array([sign for sign, _ in _WORDS.values()])
@@ -78,8 +78,6 @@ def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, thread
     own = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
     told = np.clip(samples.sizes, 1, LARGEST)
     shares, epsilons = network.shares_and_background(found.wholes, told, found.points, own)
-    shares[shares < _UNUSED] = 0.0
-    shares /= shares.sum(axis=1, keepdims=True)
     beyond = np.maximum(samples.sizes / LARGEST, 1.0)
     return Smoothing(
         found.bandwidths * beyond[:, None] ** -0.2,
@@ -117,9 +115,8 @@ def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: 
         answer = smooth(model, part, *_ends(bounds, len(part)), threads=threads)
         codes[start:stop] = answer.codes
         own = np.repeat(np.arange(len(part)), np.diff(answer.offsets))
-        logs = (answer.shares * np.log(answer.bandwidths)[own]).sum(axis=1)
-        mean = np.bincount(own, answer.masses * logs, minlength=len(part))
-        h[start:stop] = np.where(answer.codes >= OK, np.exp(mean), np.nan)
+        mean = np.bincount(own, answer.masses * (answer.shares * _STEPS).sum(axis=1), minlength=len(part))
+        h[start:stop] = np.where(answer.codes >= OK, answer.bandwidths[:, 0] * np.exp(mean), np.nan)
 
     in_chunks(work, samples, threads=threads)
     return Selection(h, codes)
