@@ -226,7 +226,7 @@ def _spacings(samples: Samples, unit: Array, anchors: Index, offsets: Index) -> 
     logs, times = np.log(spacing + 1e-4), meant[right].astype(np.float64)
 
     def sums(values: Array) -> Array:
-        return np.bincount(own, values, minlength=len(samples))
+        return np.asarray(np.bincount(own, values, minlength=len(samples)), np.float64)
 
     number = np.maximum(sums(times), 1.0)
     mean = sums(times * logs) / number
