@@ -31,7 +31,7 @@ PILOT = 33
 # Interquartile range of a standard normal density, so that spreads are like standard deviations.
 _QUARTILES = 1.349
 # Bounds that are told where nothing ends, in spreads beyond the pilot draws.
-_FAR = (10.0, 1e6)
+_FAR = (100.0, 1e6)
 # Some bounds that are told lie this many spreads outside the true support.
 _SLACK_SHARE, _SLACK = 0.15, (0.1, 30.0)
 # Half of Pareto's densities start at their own scale from the bound that is told, as Pareto had them.

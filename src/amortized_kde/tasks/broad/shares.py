@@ -33,19 +33,19 @@ TOLD = ("both", "one", "none", "wide")
 BOTH, ONE, NONE, WIDE = range(len(TOLD))
 
 # Two natural bounds; one; none; either one or two, as told; none, or one where one is told.
-_TWO, _HALF, _LINE = (0.45, 0.15, 0.25, 0.15), (0.0, 0.6, 0.3, 0.1), (0.0, 0.05, 0.8, 0.15)
+_TWO, _HALF, _LINE = (0.6, 0.1, 0.2, 0.1), (0.0, 0.6, 0.3, 0.1), (0.0, 0.05, 0.8, 0.15)
 _TABLE = {
-    "mixture": (0.34, _TWO),
+    "mixture": (0.42, _TWO),
     "family": (0.24, _TWO),
     "uniform": (0.05, _TWO),
-    "lognormal": (0.06, _HALF),
-    "gamma": (0.05, _HALF),
-    "pareto": (0.04, _HALF),
-    "student": (0.06, _LINE),
-    "exponentials": (0.05, _HALF),
-    "singular": (0.03, (0.3, 0.3, 0.25, 0.15)),
-    "multiscale": (0.05, _LINE),
-    "outliers": (0.03, (0.0, 0.15, 0.7, 0.15)),
+    "lognormal": (0.05, _HALF),
+    "gamma": (0.04, _HALF),
+    "pareto": (0.03, _HALF),
+    "student": (0.05, _LINE),
+    "exponentials": (0.04, _HALF),
+    "singular": (0.02, (0.3, 0.3, 0.25, 0.15)),
+    "multiscale": (0.04, _LINE),
+    "outliers": (0.02, (0.0, 0.15, 0.7, 0.15)),
 }
 
 KINDS = tuple(_TABLE)
