@@ -44,6 +44,19 @@ def test_a_failure_is_counted_and_spoils_no_other():
 
 
 @with_r
+def test_logspline_answers_where_a_smoothing_spline_does_not_converge():
+    # One of the samples at which gss 2.2 says: Newton iteration diverges.
+    sample = marron_wand()[4].draw(8, 256, 9)[7]
+    bounds, points = [Bounds(-4.0, 4.0)], [np.array([0.0, 1.0])]
+    answers = ask_r("ssden", [sample], bounds, points)
+    if not answers.failures:
+        pytest.skip("this version converges")
+    assert answers.failures.total() == 1
+    expected = ask_r("logspline", [sample], bounds, points).log_densities[0]
+    np.testing.assert_array_equal(answers.log_densities[0], expected)
+
+
+@with_r
 @pytest.mark.parametrize("rival", R_RIVALS[:2])
 def test_panels_are_fine_enough_for_splines(rival):
     for known in (marron_wand()[k] for k in (2, 10)):

@@ -3,7 +3,7 @@
 ``logspline`` is from the R package of that name, after Kooperberg and Stone. ``ssden`` is Gu's smoothing spline, from
 the package ``gss``. That needs a finite domain: where a side is open, ``ssden`` has its own default, which reaches a
 twentieth of the sample's range beyond the sample, and ``ssden, wide`` reaches a whole range beyond. Between two known
-bounds they are the same.
+bounds they are the same. Where ssden does not converge, logspline answers for it, and the failure is counted.
 """
 
 import shutil
@@ -31,7 +31,7 @@ _PACKAGES = "stopifnot(requireNamespace('logspline', quietly = TRUE), requireNam
 
 
 class RAnswers(NamedTuple):
-    """Log-densities of each task at its points, NaN where the estimator failed, and how often it said what."""
+    """Log-densities of each task at its points, NaN where no estimator answered, and what failed how often."""
 
     log_densities: list[Array]
     failures: Counter[str]

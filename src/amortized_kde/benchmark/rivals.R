@@ -4,7 +4,8 @@
 #
 # FOLDER holds float64 files: values and points (all tasks, one after the other), sizes and counts (how many of either a
 # task has) and limits (lower and upper bound by task, infinite where open). It gets answers (a log-density for each
-# point; NaN where the estimator failed) and failures.txt (a line for each failure).
+# point; NaN where the estimator failed) and failures.txt (a line for each failure). Where a smoothing spline does not
+# converge, which is where data have outliers, logspline answers for it: whoever uses splines would turn to that.
 
 arguments <- commandArgs(TRUE)
 folder <- arguments[2]
@@ -52,9 +53,14 @@ panel_integral <- function(f, ends) {
 }
 
 # The share that ssden takes by itself, and as much again as the sample spans.
-rivals <- list(logspline = logspline_fit, ssden = ssden_fit(0.05), "ssden, wide" = ssden_fit(1))
+# The second of a list answers where the first fails.
+rivals <- list(
+  logspline = list(logspline_fit),
+  ssden = list(ssden_fit(0.05), logspline_fit),
+  "ssden, wide" = list(ssden_fit(1), logspline_fit)
+)
 
-fit <- rivals[[arguments[1]]]
+fits <- rivals[[arguments[1]]]
 values <- read("values")
 points <- read("points")
 sizes <- read("sizes")
@@ -67,16 +73,17 @@ failures <- character()
 for (task in seq_along(sizes)) {
   x <- values[first_value[task] + seq_len(sizes[task])]
   at <- first_point[task] + seq_len(counts[task])
-  answer <- tryCatch(
-    suppressWarnings(fit(x, limits[2 * task - 1], limits[2 * task])(points[at])),
-    error = function(e) conditionMessage(e)
-  )
-  if (is.character(answer)) {
-    failures <- c(failures, gsub("\\s+", " ", answer))
-  } else if (anyNA(answer)) {
-    failures <- c(failures, "the log-density is NaN at a point")
-  } else {
-    answers[at] <- answer
+  for (fit in fits) {
+    answer <- tryCatch(
+      suppressWarnings(fit(x, limits[2 * task - 1], limits[2 * task])(points[at])),
+      error = function(e) conditionMessage(e)
+    )
+    if (is.numeric(answer) && !anyNA(answer)) {
+      answers[at] <- answer
+      break
+    }
+    what <- if (is.character(answer)) gsub("\\s+", " ", answer) else "the log-density is NaN at a point"
+    failures <- c(failures, what)
   }
 }
 writeBin(as.double(answers), file.path(folder, "answers.bin"))
