@@ -59,7 +59,7 @@ def ask_r(rival: str, samples: Sequence[Array], bounds: Sequence[Bounds], points
         except OSError as error:
             raise MissingExtraError(f"{rival} needs R, with its packages logspline and gss ({error}).") from None
         if done.returncode != 0:
-            raise MissingExtraError(f"{rival} in R stopped: {done.stderr.strip()[-500:]}")
+            raise MissingExtraError(f"{rival} in R stopped with code {done.returncode}: {done.stderr.strip()[-500:]}")
         flat = np.fromfile(folder / "answers.bin")
         failures = Counter((folder / "failures.txt").read_text().splitlines())
     return RAnswers(np.split(flat, np.cumsum([at.size for at in points])[:-1]), failures)
