@@ -24,6 +24,14 @@ ROOT = Path(__file__).parents[2]
 ORDER = ("adaptive", "single", "gaussian", "multifamily", "gmm8", "gmm16", "gmm32")
 
 
+# What docs/hooks/results.py fills in.
+MEASURED = {
+    "adaptive": "\n\nMean excess over the true density's score, in bits, on the Marron-Wand densities, which it "
+    "was not trained on, by n ([more, and where it loses](results.md)):\n\n<!-- table: marron_wand -->",
+    "single": "\n\nThe same in the paper's two worlds:\n\n<!-- table: worlds -->",
+}
+
+
 def on_files(files: Files, config: Any, **_: Any) -> Files:
     """Add the pages and pictures."""
     made = {"models.md": cards(), "reference/command-line.md": command_line()}
@@ -106,7 +114,7 @@ def _card(name: str, card: dict[str, Any]) -> str:
     conventions = "\n".join(f"| {key} | {value} |" for key, value in card["conventions"].items())
     return (
         f"## {name}\n\n{SELECTORS[f'amortized:{name}'].summary}\n\n| about it | |\n|---|---|\n{rows}\n\n"
-        f"| it reads | how |\n|---|---|\n{conventions}"
+        f"| it reads | how |\n|---|---|\n{conventions}" + MEASURED.get(name, "")
     )
 
 

@@ -1,0 +1,180 @@
+"""Tables of the site that are read from results/*.csv when it is built, so that no figure is copied by hand.
+
+A page says where a table goes: ``<!-- table: marron_wand -->``. A table whose file is not there yet says so.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parents[2] / "results"
+_PLACE = re.compile(r"<!-- table: (\w+) -->")
+# How methods are called here, in the order of the tables; others follow under their own names.
+_NAMES = {
+    "amortized": "**`amortized`**",
+    "amortized:adaptive": "**`amortized`** (adaptive)",
+    "amortized:single": "`amortized:single`",
+    "amortized:gmm32": "the paper's `gmm32`",
+    "amortized:multifamily": "the paper's `multifamily`",
+    "amortized:gmm16": "the paper's `gmm16`",
+    "amortized:gmm8": "the paper's `gmm8`",
+    "logspline": "R's logspline",
+    "ssden": "R's ssden (gss)",
+    "ssden, wide": "R's ssden, wide domain",
+    "lcv": "leave-one-out likelihood (`lcv`)",
+    "lscv": "least-squares cross-validation (`lscv`)",
+    "sheather-jones": "Sheather-Jones",
+    "sheather-jones-r": "Sheather-Jones as in R",
+    "silverman": "Silverman's rule",
+    "scott": "Scott's rule",
+    "scipy gaussian_kde": "SciPy's default",
+    "best single bandwidth": "best possible single bandwidth, knowing the truth",
+}
+_UNDER_TEST = "amortized"
+
+Row = dict[str, str]
+
+
+def on_page_markdown(markdown: str, /, **_: Any) -> str:
+    """Fill in the tables."""
+    return _PLACE.sub(lambda found: TABLES[found[1]](), markdown)
+
+
+def _rows(name: str) -> list[Row]:
+    path = RESULTS / f"{name}.csv"
+    if not path.exists():
+        return []
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _ordered(methods: Iterable[str]) -> list[str]:
+    found = dict.fromkeys(methods)
+    return [name for name in _NAMES if name in found] + [name for name in found if name not in _NAMES]
+
+
+def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rows = [" | ".join(line) for line in (head, ["---"] * len(head), *lines)]
+    return "\n".join(f"| {row} |" for row in rows)
+
+
+def _missing(name: str) -> str:
+    return f"*Not made yet: `python benchmarks/{name}.py` writes it.*"
+
+
+def _bits(text: str) -> str:
+    return f"{float(text):.3f}" if abs(float(text)) < 1.0 else f"{float(text):.2f}"
+
+
+def _with_error(row: Row) -> str:
+    return f"{float(row['difference_bits']):+.3f} ± {float(row['standard_error']):.3f}"
+
+
+def _by_size(name: str) -> str:
+    """Mean excess over all densities of a bed, by method and n."""
+    rows = [row for row in _rows(name) if row["density"] == "all"]
+    if not rows:
+        return _missing(name)
+    sizes = list(dict.fromkeys(row["n"] for row in rows))
+    excess = {(row["method"], row["n"]): _bits(row["excess_bits"]) for row in rows}
+    methods = _ordered(row["method"] for row in rows)
+    lines = [[_NAMES.get(m, m), *(excess.get((m, n), "") for n in sizes)] for m in methods]
+    return _table(["n", *sizes], lines)
+
+
+def _losses(name: str, most: int = 10) -> str:
+    """The cells in which a rival, the oracle aside, is better by more than two standard errors; the worst first."""
+    lost = [
+        row
+        for row in _rows(name)
+        if row["verdict"] == "worse" and row["density"] != "all" and row["method"] != "best single bandwidth"
+    ]
+    if not lost:
+        return "None."
+    lost.sort(key=lambda row: -float(row["difference_bits"]))
+    lines = [
+        [row["density"], row["n"], _NAMES.get(row["method"], row["method"]), f"+{float(row['difference_bits']):.3f}"]
+        for row in lost[:most]
+    ]
+    count = f"{len(lost)} cells; the worst {len(lines)}:" if len(lost) > most else f"{len(lost)} cells:"
+    return f"{count}\n\n{_table(['density', 'n', 'better there', 'bits'], lines)}"
+
+
+def worlds() -> str:
+    """Mean excess in the paper's two worlds."""
+    rows = _rows("excess")
+    found = {(row["world"], row["method"]): row for row in rows}
+
+    def cell(world: str, method: str) -> str:
+        row = found[world, method]
+        return f"{_bits(row['mean_excess_bits'])} ± {float(row['standard_error']):.3f}"
+
+    lines = [
+        [_NAMES.get(m, m), *(cell(world, m) for world in ("gmm32", "multifamily"))]
+        for m in _ordered(row["method"] for row in rows)
+    ]
+    return _table(["", "mixtures of 32 Gaussians", "ten families"], lines)
+
+
+def real(name: str = "real_data") -> str:
+    """On how many columns `amortized` has the lower score, by rival and n, and the worst loss."""
+    rows = [row for row in _rows(name) if row["method"] != _UNDER_TEST]
+    if not rows:
+        return _missing("real_data")
+    sizes, lines = list(dict.fromkeys(row["n"] for row in rows)), []
+    for method in _ordered(row["method"] for row in rows):
+        cells = [
+            [float(row["difference_bits"]) for row in rows if (row["method"], row["n"]) == (method, n)] for n in sizes
+        ]
+        wins = [f"{sum(d < 0.0 for d in cell)} of {len(cell)}" for cell in cells]
+        every = [d for cell in cells for d in cell]
+        share = f"{100.0 * sum(d < 0.0 for d in every) / len(every):.0f} %"
+        lines.append([_NAMES.get(method, method), *wins, share, f"{max(every):+.3f}"])
+    return _table(["rival", *(f"n = {n}" for n in sizes), "all", "our worst column"], lines)
+
+
+def every_size() -> str:
+    """The largest difference to any classical selector in each world, size and way of telling."""
+    rows = [row for row in _rows("every_size") if row["verdict"]]
+    if not rows:
+        return _missing("every_size")
+    sizes = list(dict.fromkeys(row["n"] for row in rows))
+    places = list(dict.fromkeys((row["world"], row["bounds"]) for row in rows))
+    lines = []
+    for world, bounds in places:
+        line = [f"{world}, bounds {bounds}"]
+        for n in sizes:
+            cell = [row for row in rows if (row["world"], row["bounds"], row["n"]) == (world, bounds, n)]
+            worst = max(cell, key=lambda row: float(row["difference_bits"]), default=None)
+            line.append(f"{float(worst['difference_bits']):+.4f} ({worst['method']})" if worst else "")
+        lines.append(line)
+    return _table(["closest rival at n =", *sizes], lines)
+
+
+def worst_settings(most: int = 10) -> str:
+    """The settings in which `amortized` does worst against each of the two references."""
+    rows, parts = _rows("worst_settings"), []
+    if not rows:
+        return _missing("worst_settings")
+    for reference in dict.fromkeys(row["reference"] for row in rows):
+        cells = [row for row in rows if row["reference"] == reference]
+        worse = sum(row["verdict"] == "worse" for row in cells)
+        cells.sort(key=lambda row: -float(row["difference_bits"]))
+        lines = [(f"{row['group']} {row['which']}", row["bounds"], row["n"], _with_error(row)) for row in cells[:most]]
+        parts.append(f"Against {_NAMES.get(reference, reference)}: worse in {worse} of {len(cells)} settings.")
+        parts.append(_table(["setting", "bounds", "n", "bits"], lines))
+    return "\n\n".join(parts)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "marron_wand": lambda: _by_size("marron_wand"),
+    "marron_wand_losses": lambda: _losses("marron_wand"),
+    "simple_bounded": lambda: _by_size("simple_bounded"),
+    "simple_bounded_losses": lambda: _losses("simple_bounded"),
+    "worlds": worlds,
+    "real": real,
+    "every_size": every_size,
+    "worst_settings": worst_settings,
+}
