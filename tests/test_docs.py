@@ -1,6 +1,7 @@
 """The pages of docs/: every example in them runs and prints what the page shows."""
 
 import doctest
+import importlib
 import re
 from pathlib import Path
 
@@ -68,3 +69,22 @@ def test_pages_name_only_files_that_exist():
     for page in PAGES:
         for name in re.findall(r"`(?:python )?((?:examples|benchmarks)/\w+\.py)[ `]", page.read_text(encoding="utf-8")):
             assert (ROOT / name).is_file(), f"{page.name} names {name}"
+
+
+def test_tables_of_the_site_are_those_of_the_results(monkeypatch, tmp_path):
+    """Each table is read from its file, ordered, with our own row and the losses; one that is not there says so."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "hooks"))
+    results = importlib.import_module("results")
+    for name, table in results.TABLES.items():
+        assert f"<!-- table: {name} -->" in (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+        assert table().strip()
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    head = "n,density,method,replicates,excess_bits,standard_error,difference_bits,difference_error,verdict,failures"
+    lines = ["10,all,silverman,9,2.5,0.1,-2,0.1,better,0", "10,all,amortized,9,0.125,0.1,0,0,,0"]
+    lines += ["10,claw,silverman,9,0.1,0.01,0.06,0.01,worse,0", "10,comb,scott,9,0.1,0.01,0.04,0.01,no worse,0"]
+    (tmp_path / "marron_wand.csv").write_text("\n".join([head, *lines]), encoding="utf-8")
+    shown = results.on_page_markdown("<!-- table: marron_wand -->\n<!-- table: marron_wand_losses -->")
+    assert shown.index("| **`amortized`** | 0.125 |") < shown.index("| Silverman's rule | 2.50 |")
+    assert "| claw | 10 | Silverman's rule | +0.060 |" in shown
+    assert "comb" not in shown
+    assert "Not made yet" in results.on_page_markdown("<!-- table: every_size -->")
