@@ -15,7 +15,7 @@ PACKAGE = Path(amortized_kde.__file__).parent
 # Imports go only downward in this table.
 RANKS = {
     1: ["errors", "numerics", "figures", "sketch"],
-    2: ["sample", "domain", "shape", "background", "blend", "moments", "kernels", "entropy"],
+    2: ["reading", "weights", "sample", "domain", "shape", "background", "blend", "moments", "kernels", "entropy"],
     3: ["parts", "composition", "distribution", "density", "ensembles", "features", "anchors", "ladder"],
     4: ["score", "network", "ladder_network", "models"],
     5: ["selectors", "tasks"],
@@ -27,6 +27,9 @@ RANK = {room: rank for rank, rooms in RANKS.items() for room in rooms}
 # Neighbours of one rank that may lean on each other, and only in this direction.
 NEIGHBOURS = {
     ("domain", "sample"),
+    ("sample", "reading"),
+    ("sample", "weights"),
+    ("weights", "reading"),
     ("blend", "background"),
     ("kernels", "background"),
     ("kernels", "blend"),

@@ -1,22 +1,33 @@
 """The only door for raw input: whatever people hold their numbers in becomes finite, ascending float64.
 
-What enters: lists, NumPy arrays, masked arrays, pandas and polars objects, anything with ``__array__``; one sample or
-many. What leaves: a `Sample`, or `Samples` (many of them, flat). It never changes the caller's array, and knows nothing
-of bounds or bandwidths.
+What enters: numbers in any form (`reading.py`), one sample or many, perhaps with weights. What leaves: a `Sample`, or
+`Samples` (many of them, flat), without values of weight zero. It never changes the caller's array, and knows nothing of
+bounds or bandwidths.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
+from amortized_kde.reading import read_numbers
+from amortized_kde.weights import (
+    divided_by_sums,
+    effective_size,
+    effective_sizes,
+    have_unequal,
+    read_weights,
+    relative_weights,
+)
 
 __all__ = ["LARGEST", "Nan", "Sample", "Samples", "check_nan", "read_numbers", "read_sample", "read_samples"]
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Nan = Literal["raise", "omit"]
 
 # Differences of larger numbers overflow.
@@ -30,9 +41,14 @@ class Sample:
     values: Array
     weights: Array | None = None
 
+    @property
+    def effective_size(self) -> float:
+        """Kish's effective size (sum w)^2 / sum w^2: how many equally weighted values tell as much."""
+        return effective_size(self.weights, self.values.size)
+
     def as_batch(self) -> "Samples":
         """Give the same sample as a batch of one."""
-        return Samples(self.values, np.array([0, self.values.size]), (), np.zeros(1, bool))
+        return _batch(self.values, np.array([0, self.values.size]), (), np.zeros(1, bool), self.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +56,14 @@ class Samples:
     """Many samples, flat: sample r is ``values[offsets[r]:offsets[r + 1]]``, finite and, if so read, ascending.
 
     `shape` is the shape of an answer with one number a sample. `unusable` marks samples that held an infinite value;
-    they are empty here.
+    they are empty here. `weights` are positive and sum to 1 in each sample; None if in no sample they differ.
     """
 
     values: Array
     offsets: NDArray[np.int64]
     shape: tuple[int, ...]
-    unusable: NDArray[np.bool_]
+    unusable: Flags
+    weights: Array | None = None
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -56,68 +73,45 @@ class Samples:
         """How many values each sample has."""
         return np.diff(self.offsets)
 
+    @cached_property
+    def effective_sizes(self) -> Array:
+        """Kish's effective size of each sample: for how many equally weighted values it stands."""
+        if self.weights is None:
+            return self.sizes.astype(np.float64)
+        return effective_sizes(self.weights, self.offsets)
+
+    @cached_property
+    def unequal(self) -> Flags:
+        """Which samples have weights that differ."""
+        if self.weights is None:
+            return np.zeros(len(self), bool)
+        return have_unequal(self.weights, self.offsets)
+
+    @cached_property
+    def counts(self) -> Array:
+        """For how many values of the effective size each value stands; exactly 1 where weights are equal.
+
+        Empty if there are no weights at all.
+        """
+        if self.weights is None:
+            return np.empty(0)
+        size, unequal = np.repeat(self.effective_sizes, self.sizes), np.repeat(self.unequal, self.sizes)
+        return np.where(unequal, size * self.weights, 1.0)
+
     def between(self, start: int, stop: int) -> "Samples":
         """Give samples start .. stop - 1 alone, in the same memory."""
         first, last = self.offsets[start], self.offsets[stop]
         offsets = self.offsets[start : stop + 1] - first
-        return Samples(self.values[first:last], offsets, (stop - start,), self.unusable[start:stop])
+        weights = None if self.weights is None else self.weights[first:last]
+        return Samples(self.values[first:last], offsets, (stop - start,), self.unusable[start:stop], weights)
 
 
-def read_numbers(x: Any, what: str, *, copy: bool = True) -> Array:
-    """Turn anything array-like into a float64 array of the same shape, missing values as NaN.
-
-    Without `copy` the caller's own array may come back, to be read and never written.
-
-    Raises
-    ------
-    InvalidSampleError
-        If the entries are not real numbers: strings, dates, booleans, complex numbers, or lists of unequal length.
-    """
-    if isinstance(x, np.ma.MaskedArray):
-        numbers = read_numbers(x.data, what)
-        numbers[np.ma.getmaskarray(x)] = np.nan
-        return numbers
-    try:
-        array = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
-    except (ValueError, TypeError) as error:
-        raise InvalidSampleError(f"{what} cannot be read as an array of numbers ({error}).") from None
-    if array.dtype.kind == "O":
-        array = _from_objects(array, what)
-    if array.dtype.kind not in "iuf":
-        raise InvalidSampleError(f"{what} must hold real numbers, not {_kind(array)}; convert the values first.")
-    # Read-only arrays are another type to the compiler, which would compile every loop twice.
-    return array.astype(np.float64, copy=copy or not array.flags.writeable)
-
-
-def _from_objects(array: NDArray[Any], what: str) -> Array:
-    out = np.empty(array.shape)
-    for position, entry in np.ndenumerate(array):
-        where = f"{what}[{', '.join(map(str, position))}]" if position else what
-        if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
-            out[position] = np.nan
-        elif isinstance(entry, (str, bytes, bool, np.bool_, complex)):
-            raise InvalidSampleError(f"{where} is {entry!r}, which is not a real number; convert the values first.")
-        else:
-            try:
-                out[position] = float(entry)
-            except OverflowError:
-                out[position] = np.inf
-            except (TypeError, ValueError):
-                raise InvalidSampleError(f"{where} is a {type(entry).__name__}, not a number.") from None
-    return out
-
-
-def _kind(array: NDArray[Any]) -> str:
-    names = {
-        "U": "text",
-        "S": "bytes",
-        "T": "text",
-        "b": "booleans",
-        "M": "dates",
-        "m": "durations",
-        "c": "complex numbers",
-    }
-    return names.get(array.dtype.kind, f"values of type {array.dtype}")
+def _batch(
+    values: Array, offsets: NDArray[np.int64], shape: tuple[int, ...], unusable: Flags, weights: Array | None
+) -> Samples:
+    """The samples, without weights if these differ nowhere: then all that follows takes the same path."""
+    differ = weights is not None and bool(have_unequal(weights, offsets).any())
+    return Samples(values, offsets, shape, unusable, weights if differ else None)
 
 
 def _check_finite(values: Array, nan: Nan, what: str) -> Array:
@@ -151,8 +145,8 @@ def read_sample(x: ArrayLike, *, weights: ArrayLike | None = None, nan: Nan = "r
     x : array_like of shape (n,)
         The observations, n >= 1.
     weights : array_like of shape (n,), optional
-        Importance weights: finite, not negative, not all zero. Only their ratios matter; a point with weight zero
-        is dropped.
+        Importance weights: finite, not negative, not all zero. Only their ratios matter; a value of weight zero is
+        dropped.
     nan : {"raise", "omit"}
         What to do with missing values.
     what : str
@@ -185,67 +179,83 @@ def read_sample(x: ArrayLike, *, weights: ArrayLike | None = None, nan: Nan = "r
         raise InvalidSampleError(f"all {values.size} values of {what} are missing.")
     if weights is None:
         return Sample(np.sort(present))
-    shares = _read_weights(weights, values)
-    order = np.argsort(present, kind="stable")
-    kept = order[shares[order] > 0.0]
-    return Sample(present[kept], shares[kept] / shares[kept].sum())
-
-
-def _read_weights(weights: ArrayLike, values: Array) -> Array:
-    given = read_numbers(weights, "weights")
-    if given.shape != values.shape:
-        raise InvalidSampleError(f"weights have shape {given.shape}, but x has shape {values.shape}.")
-    given = given[~np.isnan(values)]
-    bad = np.flatnonzero(~(np.isfinite(given) & (given >= 0.0)))
-    if bad.size:
-        raise InvalidSampleError(f"weights must be finite and not negative; {given[bad[0]]} is not.")
+    given = relative_weights(read_weights(weights, values.shape)[~np.isnan(values)])
     if not np.any(given > 0.0):
         raise InvalidSampleError("all weights are zero; at least one must be positive.")
-    # Divided by the largest first, so that no sum overflows or underflows.
-    return np.asarray(given / given.max())
+    # Among equal values by weight, so that the caller's order plays no part.
+    order = np.lexsort((given, present))
+    kept = order[given[order] > 0.0]
+    return Sample(present[kept], divided_by_sums(given[kept], np.array([0, kept.size])))
 
 
-def read_samples(x: ArrayLike | Sequence[ArrayLike], *, axis: int, ascending: bool = True) -> Samples:
+def read_samples(
+    x: ArrayLike | Sequence[ArrayLike],
+    *,
+    axis: int,
+    weights: ArrayLike | Sequence[ArrayLike] | None = None,
+    ascending: bool = True,
+) -> Samples:
     """Read many samples, one along `axis` for each index of the other axes; NaN is a missing value.
 
-    A list of sequences of unequal length is read as one sample an entry. Without `ascending` the values keep their
-    order and, where nothing is missing, their memory.
+    A list of sequences of unequal length is read as one sample an entry. `weights` have the shape of `x`, or that of
+    its axis for all samples; values of weight zero are dropped. Without `ascending` the values keep their order and,
+    where nothing is missing, their memory.
 
     Raises
     ------
     InvalidSampleError
-        If the whole cannot be read as numbers, or has no such axis. A row that is empty, all missing or infinite is no
-        error here: it leaves as an empty sample.
+        If the whole cannot be read as numbers, or has no such axis, or if the weights do not fit it. A row that is
+        empty, all missing, all of weight zero or infinite is no error here: it leaves as an empty sample.
     InvalidParameterError
         If `axis` is not a whole number.
     """
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
         raise InvalidParameterError(f"axis must be a whole number, not {axis!r}.")
-    array = _rectangular(x)
+    array = _rectangular(x, "x")
     if array.ndim == 0 or not -array.ndim <= axis < array.ndim:
         raise InvalidSampleError(f"x has shape {array.shape} and so no axis {axis}.")
     rows = np.moveaxis(array, axis, -1)
     shape = rows.shape[:-1]
-    rows = rows.reshape(int(np.prod(shape)), rows.shape[-1])
-    if ascending:
+    flat = (int(np.prod(shape)), rows.shape[-1])
+    given = None if weights is None else _weight_rows(weights, array, axis).reshape(flat)
+    return _flatten(rows.reshape(flat), given, shape, ascending=ascending)
+
+
+def _weight_rows(weights: ArrayLike | Sequence[ArrayLike], array: Array, axis: int) -> Array:
+    """Weights of all samples, (..., n), relative to the largest of each; those of missing values play no part."""
+    given, rows = _rectangular(weights, "weights"), np.moveaxis(array, axis, -1)
+    if given.shape != rows.shape[-1:]:
+        given = np.moveaxis(read_weights(given, array.shape), axis, -1)
+    return relative_weights(np.where(np.isnan(rows), 0.0, given))
+
+
+def _flatten(rows: Array, weights: Array | None, shape: tuple[int, ...], *, ascending: bool) -> Samples:
+    if ascending and weights is not None:
+        # Among equal values by weight, so that the caller's order plays no part.
+        order = np.lexsort((weights, rows), axis=-1)
+        rows, weights = np.take_along_axis(rows, order, -1), np.take_along_axis(weights, order, -1)
+    elif ascending:
         # A copy, so the caller's array stays; NaN sorts to the end of its row.
         rows = np.sort(rows, axis=-1)
-    if rows.size and rows.min() >= -LARGEST and rows.max() <= LARGEST:
+    if weights is None and rows.size and rows.min() >= -LARGEST and rows.max() <= LARGEST:
         offsets = np.arange(len(rows) + 1) * rows.shape[1]
         return Samples(rows.reshape(-1), offsets, shape, np.zeros(len(rows), bool))
     present = ~np.isnan(rows)
     unusable = np.asarray(((np.abs(rows) > LARGEST) & present).any(axis=-1))
     present &= ~unusable[:, None]
+    if weights is not None:
+        present &= weights > 0.0
     offsets = np.concatenate([[0], np.cumsum(present.sum(axis=-1))]).astype(np.int64)
-    return Samples(rows[present], offsets, shape, unusable)
+    shares = None if weights is None else divided_by_sums(weights[present], offsets)
+    return _batch(rows[present], offsets, shape, unusable, shares)
 
 
-def _rectangular(x: Any) -> Array:
+def _rectangular(x: Any, what: str) -> Array:
     """An array as it is; a list of sequences read one by one and, if unequal, padded with NaN."""
     if isinstance(x, (list, tuple)) and x and all(np.ndim(entry) == 1 for entry in x):
-        rows = [read_numbers(entry, f"x[{i}]") for i, entry in enumerate(x)]
+        rows = [read_numbers(entry, f"{what}[{i}]") for i, entry in enumerate(x)]
         padded = np.full((len(rows), max(row.size for row in rows)), np.nan)
         for target, row in zip(padded, rows, strict=True):
             target[: row.size] = row
         return padded
-    return read_numbers(x, "x", copy=False)
+    return read_numbers(x, what, copy=False)
