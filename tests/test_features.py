@@ -43,3 +43,11 @@ def test_an_input_beyond_its_limits_is_moved_to_the_nearer_one():
     free, held = network_inputs(features), network_inputs(features, limits={"mean": [-2.0, 2.0], "sd": [-4.0, 4.0]})
     assert held[0].tolist() == [free[0, 0], 2.0, -4.0, free[0, 3], free[0, 4]]
     assert held[1].tolist() == free[1].tolist()
+
+
+def test_weighted_moments_stand_beside_unweighted_ones():
+    x, w = [[1.0, 2.0, 6.0], [1.0, 2.0, 6.0], [5.0], []], [[1.0, 1.0, 2.0], [4.0, 4.0, 4.0], [3.0], []]
+    found, usual = moments(read_samples(x, axis=-1, weights=w)), moments(read_samples(x, axis=-1))
+    np.testing.assert_array_equal(found[1:], usual[1:])
+    n, mean, sd = 16.0 / 6.0, 3.75, math.sqrt((2.75**2 + 1.75**2 + 2.0 * 2.25**2) / 4.0 / (1.0 - 6.0 / 16.0))
+    np.testing.assert_allclose(found[0, [0, 1, 2, 5, 6]], [n, mean, sd, 1.0, 6.0], rtol=1e-14)

@@ -15,6 +15,7 @@ from amortized_kde.background import Background
 from amortized_kde.domain import working_domain
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.parts import Parts, load_parts, save_parts
+from amortized_kde.weights import effective_size
 
 __all__ = ["Composition"]
 
@@ -114,7 +115,8 @@ class Composition:
         if self._parts.domain is not None:
             return self._parts.domain.lower, self._parts.domain.upper
         if self.points[0] < self.points[-1]:
-            domain = working_domain(self.points, self._parts.bounds)
+            size = effective_size(self.weights, self.points.size)
+            domain = working_domain(self.points, self._parts.bounds, size=size)
             return domain.lower, domain.upper
         # A single value: the bandwidth is the only scale there is.
         margin, (lower, upper) = 3.0 * self.bandwidth, self._parts.bounds

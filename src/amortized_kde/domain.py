@@ -118,20 +118,24 @@ def check_inside(values: Array, bounds: Bounds) -> None:
         )
 
 
-def rank_margin(values: Array) -> float:
+def rank_margin(values: Array, size: float | None = None) -> float:
     """Widening on each side by which a uniform density leaves the range with probability 2/(n + 1).
 
     A new observation falls outside the range of n with probability 2/(n + 1) (paper, section 2.3); for a uniform
-    density on the range widened by w on each side that is 2w/(range + 2w), hence w = range/(n - 1).
+    density on the range widened by w on each side that is 2w/(range + 2w), hence w = range/(n - 1). `size` is n where
+    weights make it less than the number of values; w is never more than the range.
     """
     if values.size < 2 or values[-1] == values[0]:
         raise DegenerateSampleError(
             "a sample with a single distinct value has no working domain; give both bounds or reference data."
         )
-    return float((values[-1] - values[0]) / (values.size - 1))
+    n = values.size if size is None else size
+    return float((values[-1] - values[0]) / max(n - 1, 1))
 
 
-def working_domain(values: Array, bounds: Bounds = OPEN, *, reference: ArrayLike | None = None) -> Domain:
+def working_domain(
+    values: Array, bounds: Bounds = OPEN, *, size: float | None = None, reference: ArrayLike | None = None
+) -> Domain:
     """Find the interval that is mapped to [-1, 1]: the bounds, and where a side is open, the data's or reference's.
 
     Parameters
@@ -140,6 +144,8 @@ def working_domain(values: Array, bounds: Bounds = OPEN, *, reference: ArrayLike
         The sample, ascending.
     bounds : Bounds
         Hard limits; a finite one is the domain's end.
+    size : float, optional
+        The sample's effective size, where weights make it less than n.
     reference : array_like, optional
         Historical data that give the open ends instead of the sample: their range, widened by the same rank identity
         and, where the sample reaches further, to the sample's range.
@@ -156,8 +162,12 @@ def working_domain(values: Array, bounds: Bounds = OPEN, *, reference: ArrayLike
     """
     if bounds.lower > -math.inf and bounds.upper < math.inf:
         return Domain(bounds.lower, bounds.upper)
-    source = values if reference is None else read_sample(reference, what="reference").values
-    margin = rank_margin(source)
+    source, margin = values, 0.0
+    if reference is None:
+        margin = rank_margin(values, size)
+    else:
+        source = read_sample(reference, what="reference").values
+        margin = rank_margin(source)
     lower = min(float(source[0]) - margin, float(values[0]))
     upper = max(float(source[-1]) + margin, float(values[-1]))
     return Domain(

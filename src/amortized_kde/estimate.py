@@ -42,6 +42,7 @@ def bandwidth(
     method: str = DEFAULT_METHOD,
     bounds: Sequence[float | None] | None = None,
     axis: int | None = None,
+    weights: ArrayLike | Sequence[ArrayLike] | None = None,
     reference: ArrayLike | None = None,
     nan: Nan = "raise",
     threads: int | None = None,
@@ -60,6 +61,9 @@ def bandwidth(
     axis : int, optional
         The axis along which each sample lies, as in `numpy.std`. NaN is then a missing value. A list of sequences of
         unequal length is many samples with ``axis=-1``.
+    weights : array_like, optional
+        Importance weights, in the shape of `x`, or with `axis` also in that of the axis, for all samples. Only their
+        ratios matter; a value of weight zero is dropped, and n becomes Kish's effective size, (sum w)^2 / sum w^2.
     reference : array_like, optional
         Historical data from which the working domain is taken on the open sides.
     nan : {"raise", "omit"}
@@ -91,14 +95,16 @@ def bandwidth(
     1.527
     >>> bandwidth([[1, 2, 4, 7], [10, 20, 40, 70]], method="silverman", axis=-1).round(4)
     array([ 1.527 , 15.2703])
+    >>> round(bandwidth([1, 2, 4, 7], weights=[3, 3, 1, 1], method="silverman"), 4)
+    0.6121
     """
     check_nan(nan)
     selector, limits = find_selector(method), read_bounds(bounds)
     frame = _frame(limits, reference)
     if axis is None:
-        sample = read_sample(x, nan=nan)  # type: ignore[arg-type]
+        sample = read_sample(x, weights=weights, nan=nan)  # type: ignore[arg-type]
         return _one_bandwidth(sample, limits, frame, selector, threads)
-    samples = read_samples(x, axis=axis, ascending=selector.ascending)
+    samples = read_samples(x, axis=axis, weights=weights, ascending=selector.ascending)
     outside = _outside(samples, limits)
     selection = selector.select(samples, limits, frame, threads=threads)
     selection.bandwidths[outside] = math.nan
@@ -111,6 +117,7 @@ def fit(
     *,
     bounds: Sequence[float | None] | None = None,
     method: str = DEFAULT_METHOD,
+    weights: ArrayLike | None = None,
     reference: ArrayLike | None = None,
     truncate: bool = False,
     nan: Nan = "raise",
@@ -126,6 +133,9 @@ def fit(
         Hard limits; the density is truncated to them and renormalised (paper, eq. 8).
     method : str
         One of `selectors()`.
+    weights : array_like of shape (n,), optional
+        Importance weights; only their ratios matter. Each point has its share of the density, and the smoothing is
+        chosen as in `bandwidth`.
     reference : array_like, optional
         Historical data from which the working domain is taken on the open sides.
     truncate : bool
@@ -151,11 +161,11 @@ def fit(
     KernelDensity(n=5, bandwidth=0.146038, bounds=(0.0, 1.0), method='silverman')
     """
     selector, limits = find_selector(method), read_bounds(bounds)
-    sample = read_sample(x, nan=nan)
+    sample = read_sample(x, weights=weights, nan=nan)
     if selector.adaptive is not None:
         return _adaptive_density(sample, limits, selector, reference=reference, truncate=truncate, threads=threads)
     h = _one_bandwidth(sample, limits, _frame(limits, reference), selector, threads)
-    domain = working_domain(sample.values, limits, reference=reference)
+    domain = working_domain(sample.values, limits, size=sample.effective_size, reference=reference)
     if truncate:
         limits = Bounds(*domain)
     return KernelDensity.from_sample(sample, h, limits, domain=domain, method=method)
@@ -173,7 +183,7 @@ def _adaptive_density(
     check_inside(sample.values, bounds)
     domain = None
     if truncate or sample.values[0] < sample.values[-1]:
-        domain = working_domain(sample.values, bounds, reference=reference)
+        domain = working_domain(sample.values, bounds, size=sample.effective_size, reference=reference)
     if truncate and domain is not None:
         bounds = Bounds(*domain)
     assert selector.adaptive is not None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.numerics.jit import entry
 from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.numerics.weighted import moment_rows
 from amortized_kde.sample import Samples
 
 __all__ = ["CONVENTIONS", "TRAINED_SIZES", "moments", "moments_in_domain", "network_inputs"]
@@ -66,7 +67,8 @@ def _moment_rows(values: Array, offsets: Index, out: Array, start: int, stop: in
 def moments(samples: Samples, *, threads: int | None = None) -> Array:
     """Give n, mean, sd, skewness, kurtosis, smallest and largest value of every sample, (samples, 7), in data units.
 
-    The order of a sample's values plays no part. An empty sample has NaN except for n.
+    The order of a sample's values plays no part. An empty sample has NaN except for n. Where weights differ, n is the
+    effective size and the moments are weighted (`numerics/weighted.py`).
 
     Examples
     --------
@@ -81,6 +83,15 @@ def moments(samples: Samples, *, threads: int | None = None) -> Array:
         operations=2.0 * samples.values.size,
         threads=threads,
     )
+    if samples.weights is not None:
+        given, weighted = (samples.values, samples.offsets, samples.weights), np.empty((len(samples), 8))
+        run_in_pieces(
+            lambda i, j: moment_rows(*given, samples.unequal, weighted, i, j),
+            len(samples),
+            operations=4.0 * samples.values.size,
+            threads=threads,
+        )
+        out[samples.unequal] = weighted[samples.unequal, :7]
     return out
 
 

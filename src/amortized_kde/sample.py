@@ -89,14 +89,18 @@ class Samples:
 
     @cached_property
     def counts(self) -> Array:
-        """For how many values of the effective size each value stands; exactly 1 where weights are equal.
-
-        Empty if there are no weights at all.
-        """
+        """For how many values of the effective size each value stands; exactly 1 where weights are equal."""
         if self.weights is None:
-            return np.empty(0)
+            return np.ones(self.values.size)
         size, unequal = np.repeat(self.effective_sizes, self.sizes), np.repeat(self.unequal, self.sizes)
         return np.where(unequal, size * self.weights, 1.0)
+
+    def where(self, wanted: Flags) -> "Samples":
+        """Give the samples that are wanted alone."""
+        inside, sizes = np.repeat(wanted, self.sizes), self.sizes[wanted]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        weights = None if self.weights is None else self.weights[inside]
+        return _batch(self.values[inside], offsets, (sizes.size,), self.unusable[wanted], weights)
 
     def between(self, start: int, stop: int) -> "Samples":
         """Give samples start .. stop - 1 alone, in the same memory."""

@@ -47,6 +47,22 @@ def test_score_and_slope_against_leaving_out_one_by_one(name, sides, h):
     assert slope == pytest.approx((up - down) / (2.0 * step), rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("sides", BOUNDS)
+@pytest.mark.parametrize("counts", [[1.0, 2.5, 1.0, 4.0], [1.0, 1e18, 1.0, 3.0], [1e40, 1.0, 2.0, 1e3]])
+def test_counts_of_any_size(counts, sides):
+    # Where one value has nearly all the mass, what the others have is no difference of large numbers.
+    values, counts, (low, high) = np.array([-1.0, 0.2, 0.5, 3.0]), np.array(counts), BOUNDS[sides]
+    for h in (0.1, 1.0, 30.0):
+        expected = 0.0
+        for i in range(4):
+            others = np.arange(4) != i
+            mass = 0.5 * (erf((high - values) / (h * math.sqrt(2.0))) - erf((low - values) / (h * math.sqrt(2.0))))
+            log_kernels = -0.5 * ((values[i] - values) / h) ** 2 - math.log(h * math.sqrt(2.0 * math.pi))
+            log_sum = logsumexp(log_kernels[others], b=counts[others])
+            expected += counts[i] / counts.sum() * (log_sum - math.log(np.sum((counts * mass)[others])))
+        assert fast(values, counts, h, low, high)[0] == pytest.approx(expected, rel=1e-12)
+
+
 def test_an_outlier_keeps_its_nearest_neighbour():
     # Rounding of 1e7^2 must neither push the neighbour out of the window nor cancel its term.
     values = np.append(np.sort(np.random.default_rng(4).standard_normal(100)), 1e7)

@@ -164,6 +164,86 @@ def test_likelihood_binned_above_5000_within_a_thousandth(shape, bounds):
     assert scores[2] > scores[3]
 
 
+def weights_for(x, kind):
+    rng = np.random.default_rng(x.size)
+    return {
+        "gamma": rng.gamma(0.7, 1.0, x.size),
+        "one heavy": np.append(np.ones(x.size - 1), 5.0),
+        "whole": rng.integers(1, 4, x.size),
+    }[kind].astype(float)
+
+
+def weighted_criterion(x, w, h):
+    """The integral of the squared density minus twice the weighted mean of the left-out densities."""
+    w = w / w.sum()
+    d = ((x[:, None] - x[None, :]) / h) ** 2
+    integral = w @ np.exp(-0.25 * d) @ w / (h * math.sqrt(4.0 * math.pi))
+    kernels = np.exp(-0.5 * d) / (h * math.sqrt(2.0 * math.pi))
+    np.fill_diagonal(kernels, 0.0)
+    return integral - 2.0 * np.sum(w * (kernels @ w) / (1.0 - w))
+
+
+@pytest.mark.parametrize("kind", ["gamma", "one heavy", "whole"])
+@pytest.mark.parametrize("x", SAMPLES)
+def test_least_squares_with_weights_takes_the_minimum_of_the_weighted_criterion(x, kind):
+    w = weights_for(x, kind)
+    candidates = 0.2 * bandwidth(x, weights=w, method="silverman") * 25.0 ** (np.arange(60) / 59.0)
+    criteria = [weighted_criterion(x, w, h) for h in candidates]
+    assert bandwidth(x, weights=w, method="lscv") == pytest.approx(candidates[np.argmin(criteria)], rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["gamma", "one heavy"])
+def test_least_squares_with_weights_binned_above_5000(kind):
+    x = np.random.default_rng(27).standard_normal(5100)
+    w = weights_for(x, kind) + 200.0 * (np.arange(5100) == 7)
+    found = bandwidth(x, weights=w, method="lscv")
+    candidates = 0.2 * bandwidth(x, weights=w, method="silverman") * 25.0 ** (np.arange(60) / 59.0)
+    k = int(np.argmin(np.abs(np.log(candidates / found))))
+    exact = {j: weighted_criterion(x, w, candidates[j]) for j in (k - 1, k, k + 1)}
+    assert min(exact.values()) >= exact[k] - 1e-4 * abs(exact[k])
+
+
+def weighted_log_likelihood(x, w, h, bounds):
+    """The weighted mean of log q_-i(x_i), the values equal to x_i left out together, truncated to the bounds."""
+    values, own = np.unique(x, return_inverse=True)
+    w = np.bincount(own, w) / w.sum()
+    low, high = bounds
+    inside = w * (ndtr((high - values) / h) - ndtr((low - values) / h))
+    total = 0.0
+    for i, value in enumerate(values):
+        others = np.arange(values.size) != i
+        d = ((values[others] - value) / h) ** 2
+        # Divided by what the others have inside, which is 1 - w_i where there are no bounds.
+        sums = np.sum(w[others] * np.exp(-0.5 * (d - d.min())))
+        total += w[i] * (math.log(sums / inside[others].sum()) - 0.5 * d.min())
+    return total - math.log(h * math.sqrt(2.0 * math.pi))
+
+
+@pytest.mark.parametrize("kind", ["gamma", "one heavy", "whole"])
+@pytest.mark.parametrize("x", SAMPLES)
+def test_likelihood_with_weights_is_largest_at_the_answer(x, kind):
+    w = weights_for(x, kind)
+    for low, high in list(sides(x))[:3:2]:
+        bounds = (None if low == -math.inf else low, None if high == math.inf else high)
+        found = bandwidth(x, weights=w, method="lcv", bounds=bounds)
+        best = weighted_log_likelihood(x, w, found, (low, high))
+        reference = bandwidth(x, weights=w, method="silverman")
+        top = max(6.0, math.ceil(math.log2(np.ptp(x) / reference)))
+        others = [*(reference * 2.0 ** np.linspace(-10.0, top, 150)), 0.999 * found, 1.001 * found]
+        if reference * 2.0**-9.99 < found < reference * 2.0 ** (top - 0.01):
+            assert best >= max(weighted_log_likelihood(x, w, h, (low, high)) for h in others) - 1e-11
+
+
+def test_likelihood_with_weights_binned_above_5000_within_a_thousandth():
+    x = np.random.default_rng(28).gamma(2.0, 1.0, 5600)
+    w = weights_for(x, "gamma")
+    h = bandwidth(x, weights=w, method="lcv")
+    limits = (-math.inf, math.inf)
+    scores = [weighted_log_likelihood(x, w, h * factor, limits) for factor in (0.998, 0.999, 1.001, 1.002)]
+    assert scores[0] < scores[1]
+    assert scores[2] > scores[3]
+
+
 @pytest.mark.parametrize("method", ["lscv", "lcv"])
 def test_fallback_and_failure(method):
     with pytest.warns(FallbackWarning, match=f"^{method}: the interquartile range is 0"):

@@ -68,6 +68,60 @@ def test_the_answer_solves_the_equation(name, x):
     assert equation.residual(h * (1.0 - 1e-7)) * equation.residual(h * (1.0 + 1e-7)) < 0.0
 
 
+class WeightedEquation(Equation):
+    """The same from every pair of weighted values: n is the effective size, and sums over pairs are weighted means."""
+
+    def __init__(self, x, w):
+        w = w[np.argsort(x)] / w.sum()
+        x = np.sort(x)
+        self.n = 1.0 / np.sum(w**2)
+        i, j = np.triu_indices(x.size, 1)
+        self.pairs, self.products = x[j] - x[i], w[i] * w[j]
+        mean = np.sum(w * x)
+        sd = math.sqrt(np.sum(w * (x - mean) ** 2) / (1.0 - 1.0 / self.n))
+        scale = min(sd, np.subtract(*(smooth_quantile(x, w, p) for p in (0.75, 0.25))) / 1.349)
+        td = -self.psi(1.23 * scale * self.n ** (-1 / 9), [1.0, -15.0, 45.0, -15.0], 7)
+        psi4 = self.psi(1.24 * scale * self.n ** (-1 / 7), [1.0, -6.0, 3.0], 5)
+        self.alpha = 1.357 * (psi4 / td) ** (1 / 7)
+
+    def psi(self, g, polynomial, power):
+        d = (self.pairs / g) ** 2
+        off_diagonal = 2.0 * np.sum(self.products * np.exp(-0.5 * d) * np.polyval(polynomial, d))
+        mean = (off_diagonal + polynomial[-1] / self.n) / (g**power * SQRT_2PI)
+        return mean * self.n / (self.n - 1.0)
+
+
+def smooth_quantile(x, w, p):
+    """The mean of the quantile function over a window of length 1/n that begins at (1 - 1/n) p."""
+    n = 1.0 / np.sum(w**2)
+    u = (1.0 - 1.0 / n) * p + (np.arange(400_000) + 0.5) / 400_000 / n
+    return np.mean(x[np.minimum(np.searchsorted(np.cumsum(w), u), x.size - 1)])
+
+
+@pytest.mark.parametrize("kind", ["gamma", "one heavy", "whole"])
+@pytest.mark.parametrize(
+    ("name", "x"), [pytest.param(*entry, id=entry[0]) for entry in samples() if entry[1].size > 20]
+)
+def test_the_answer_for_weights_solves_the_weighted_equation(name, x, kind):
+    rng = np.random.default_rng(x.size)
+    w = {
+        "gamma": rng.gamma(0.7, 1.0, x.size),
+        "one heavy": np.append(np.ones(x.size - 1), 5.0),
+        "whole": rng.integers(1, 4, x.size),
+    }[kind].astype(float)
+    h = akde.bandwidth(x - x[0], weights=w, method="sheather-jones")
+    equation = WeightedEquation(x - x[0], w)
+    # The quartiles of this twin are sums over a fine grid, good to five digits.
+    assert abs(equation.residual(h)) <= 1e-4 * h
+
+
+def test_binned_with_weights_within_a_thousandth_of_the_exact_equation():
+    rng = np.random.default_rng(17)
+    x, w = rng.standard_normal(5100), rng.gamma(0.7, 1.0, 5100)
+    h, equation = akde.bandwidth(x, weights=w, method="sheather-jones"), WeightedEquation(x, w)
+    assert equation.residual(h * (1.0 - 1e-3)) * equation.residual(h * (1.0 + 1e-3)) < 0.0
+
+
 def test_two_points():
     # R's loose answer for c(1, 2) is 0.1156904; the true root lies within R's tolerance of it.
     assert bandwidth([1.0, 2.0]) == pytest.approx(0.1156904, rel=0.02)

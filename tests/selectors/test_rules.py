@@ -53,3 +53,17 @@ def test_no_warning_where_the_rule_applies():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert bandwidth([1.0, 2.0, 2.0, 4.0], method="silverman") > 0.0
+
+
+@pytest.mark.parametrize(("method", "factor"), [("silverman", 0.9), ("scott", 1.06)])
+def test_weights_give_their_own_spread_and_size(method, factor):
+    x, w = np.array([1.0, 2.0, 4.0, 7.0]), np.array([3.0, 3.0, 1.0, 1.0]) / 8.0
+    # n = 3.2, and windows of length 0.3125: [0.171875, 0.484375] for the lower quartile, [0.515625, 0.828125] above.
+    lower = (0.203125 * 1.0 + 0.109375 * 2.0) / 0.3125
+    upper = (0.234375 * 2.0 + 0.078125 * 4.0) / 0.3125
+    sd = np.sqrt(np.sum(w * (x - 2.5) ** 2) / (1.0 - np.sum(w**2)))
+    expected = factor * min(sd, (upper - lower) / 1.34) * 3.2**-0.2
+    assert bandwidth(x, weights=w, method=method) == pytest.approx(expected, rel=1e-13)
+    # Nearly all weight in the middle leaves no interquartile range, or hardly one.
+    heavy = np.array([1.0, 1e6, 1.0, 1.0])
+    assert 0.0 < bandwidth(x, weights=heavy, method=method) < 1e-5

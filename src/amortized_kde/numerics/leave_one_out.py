@@ -1,7 +1,7 @@
 """The mean leave-one-out log-density of a Gaussian kernel estimate, and its derivative by the bandwidth.
 
-Distinct ascending values with their counts enter. Equal values are left out together. Values are gathered at nodes:
-one value a node while there are few, bins of a sixteenth of the bandwidth beyond `LARGEST_EXACT` values.
+Distinct ascending values with their counts, none of them below 1, enter. Equal values are left out together. Values are
+gathered at nodes: one value a node while there are few, bins of a sixteenth of the bandwidth beyond `LARGEST_EXACT`.
 """
 
 import math
@@ -78,18 +78,26 @@ def _nearest_squared(positions: Array, g: int, h: float) -> float:
 
 
 @compiled
+def _products_without(g: int, masses: Array, inside: Array, slopes: Array) -> tuple[float, float]:
+    """Sums of mass times `inside` and of mass times `slopes` over all nodes but g."""
+    total, slope = 0.0, 0.0
+    for j in range(masses.size):
+        mass = masses[j] if j != g else 0.0
+        total += mass * inside[j]
+        slope += mass * slopes[j]
+    return total, slope
+
+
+@compiled
 def _over_nodes(
     positions: Array, masses: Array, first: Index, counts: Array, h: float, low: float, high: float
 ) -> tuple[float, float]:
     n = counts.sum()
-    bounded = low > -math.inf or high < math.inf
-    inside, inside_slope = n, 0.0
-    if bounded:
-        inside = 0.0
+    inside, slopes = np.ones(positions.size), np.zeros(positions.size)
+    if low > -math.inf or high < math.inf:
         for g in range(positions.size):
-            z, dz = mass_and_slope(positions[g], h, low, high)
-            inside += masses[g] * z
-            inside_slope += masses[g] * dz
+            inside[g], slopes[g] = mass_and_slope(positions[g], h, low, high)
+    whole, whole_slope = _products_without(-1, masses, inside, slopes)
     score, slope = 0.0, 0.0
     for g in range(positions.size):
         # A node of several values holds the nearest neighbour of each of them, at distance 0.
@@ -97,14 +105,17 @@ def _over_nodes(
         # A little more, lest rounding leave out the nearest node of an outlier.
         reach = h * math.sqrt(shift + 2.0 * (NEGLIGIBLE + math.log(n))) * (1.0 + 1e-12)
         total, weighted = _sums_at(positions, masses, g, h, shift, reach)
-        z, dz = 1.0, 0.0
-        if bounded:
-            z, dz = mass_and_slope(positions[g], h, low, high)
+        companions = first[g + 1] - first[g] - 1.0
         for i in range(first[g], first[g + 1]):
             m = counts[i]
-            # max() keeps the compiler from adding the mass to a tiny total first.
-            near = total + max(masses[g] - m, 0.0)
-            rest, rest_slope = inside - m * z, inside_slope - m * dz
+            # max() keeps the compiler from adding the mass to a tiny total first; each companion counts 1 or more.
+            others = max(masses[g] - m, companions)
+            near = total + others
+            rest, rest_slope = whole - m * inside[g], whole_slope - m * slopes[g]
+            if rest < 0.5 * whole:
+                # Nearly all may be this value's, and the difference rounding. It happens once at most.
+                rest, rest_slope = _products_without(g, masses, inside, slopes)
+                rest, rest_slope = rest + others * inside[g], rest_slope + others * slopes[g]
             score += m * (math.log(near / rest) - 0.5 * shift)
             slope += m * (weighted / near - rest_slope / rest)
     return score / n - math.log(h * math.sqrt(2.0 * math.pi)), slope / n - 1.0

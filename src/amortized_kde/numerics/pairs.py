@@ -1,4 +1,8 @@
-"""Sums over the pairs of an ascending row: exact, or binned where there are too many pairs."""
+"""Sums over the pairs of an ascending row: exact, or binned where there are too many pairs.
+
+Each value stands for a count m of equal ones, and a pair for the product of its counts. None says that all counts are
+1: a type of its own to the compiler, for which the loops are as if there were no counts.
+"""
 
 import math
 
@@ -19,8 +23,8 @@ _FARTHEST = 10.5
 
 
 @compiled
-def pair_sum(ascending: Array, h: float, c3: float, c2: float, c1: float, c0: float) -> float:
-    """Give the sum over i < j of exp(-D/2) (c3 D^3 + c2 D^2 + c1 D + c0), D = ((x_j - x_i)/h)^2."""
+def pair_sum(ascending: Array, counts: Array | None, h: float, c3: float, c2: float, c1: float, c0: float) -> float:
+    """Give the sum over i < j of m_i m_j exp(-D/2) (c3 D^3 + c2 D^2 + c1 D + c0), D = ((x_j - x_i)/h)^2."""
     per_h = 1.0 / h
     total = 0.0
     stop = 0
@@ -28,66 +32,87 @@ def pair_sum(ascending: Array, h: float, c3: float, c2: float, c1: float, c0: fl
         while stop < ascending.size and ascending[stop] - ascending[i] < _FARTHEST * h:
             stop += 1
         part = 0.0
-        for j in range(i + 1, stop):
-            u = (ascending[j] - ascending[i]) * per_h
-            d = u * u
-            part += exp_nonpositive(-0.5 * d) * (((c3 * d + c2) * d + c1) * d + c0)
+        if counts is None:
+            for j in range(i + 1, stop):
+                u = (ascending[j] - ascending[i]) * per_h
+                d = u * u
+                part += exp_nonpositive(-0.5 * d) * (((c3 * d + c2) * d + c1) * d + c0)
+        else:
+            for j in range(i + 1, stop):
+                u = (ascending[j] - ascending[i]) * per_h
+                d = u * u
+                part += counts[j] * exp_nonpositive(-0.5 * d) * (((c3 * d + c2) * d + c1) * d + c0)
+            part *= counts[i]
         total += part
     return total
 
 
 @compiled
-def lag_sum(lags: Array, step: float, h: float, c3: float, c2: float, c1: float, c0: float, farthest: float) -> float:
-    """Give the same sum where ``lags[0, l]`` pairs are ``lags[1, l]`` steps apart, which is about l.
+def lag_sum(
+    pairs: Array, lags: Array, step: float, h: float, c3: float, c2: float, c1: float, c0: float, farthest: float
+) -> float:
+    """Give the same sum where ``pairs[l]`` pairs are ``lags[l]`` steps apart, which is about l.
 
     Lags l from D = (l step/h)^2 >= farthest (at most 1300) are left out.
     """
     per_h = step / h
-    stop = min(float(lags.shape[1]), math.ceil(math.sqrt(farthest) / per_h))
+    stop = min(float(lags.size), math.ceil(math.sqrt(farthest) / per_h))
     total = 0.0
     for lag in range(int(stop)):
-        u = lags[1, lag] * per_h
+        u = lags[lag] * per_h
         d = u * u
-        total += lags[0, lag] * exp_nonpositive(-0.5 * d) * (((c3 * d + c2) * d + c1) * d + c0)
+        total += pairs[lag] * exp_nonpositive(-0.5 * d) * (((c3 * d + c2) * d + c1) * d + c0)
     return total
 
 
 @compiled
-def lag_counts(ascending: Array, step: float, longest: int) -> Array:
+def lag_counts(ascending: Array, counts: Array | None, factors: Array | None, step: float, longest: int) -> Array:
     """Count the pairs i < j by the distance of their bins of width `step`, for 0 to `longest` bins.
 
-    Row 0 has the counts and row 1 the mean distance of the bins' centroids, in steps, so that values on a lattice
-    (rounded data) keep their distances. Pairs within a bin have distance 0.
+    Row 0 has the counts, sums of m_i m_j, and row 1 the mean distance of the bins' centroids, in steps, so that values
+    on a lattice (rounded data) keep their distances. Pairs within a bin have distance 0. Row 2 has the sums of
+    m_i m_j (f_i + f_j)/2 with the factors f.
     """
     # Bins lie about the median, so that the mirrored row has the mirrored bins. They are whole float64 numbers: an
     # outlier's index may exceed every integer.
     centre = 0.5 * (ascending[(ascending.size - 1) // 2] + ascending[ascending.size // 2])
-    bins, masses, centroids = np.empty(ascending.size), np.zeros(ascending.size), np.zeros(ascending.size)
+    bins, centroids = np.empty(ascending.size), np.zeros(ascending.size)
+    masses, rests = np.zeros(ascending.size), np.zeros(ascending.size)
+    lags = np.zeros((3, longest + 1))
     used = 0
-    for x in ascending:
-        position = (x - centre) / step
+    for i in range(ascending.size):
+        position = (ascending[i] - centre) / step
         if used == 0 or bins[used - 1] != np.rint(position):
             bins[used] = np.rint(position)
             used += 1
-        masses[used - 1] += 1.0
-        centroids[used - 1] += (position - centroids[used - 1]) / masses[used - 1]
-    lags = np.zeros((2, longest + 1))
+        g = used - 1
+        count = 1.0 if counts is None else counts[i]
+        weighed = count if factors is None else count * factors[i]
+        lags[0, 0] += count * masses[g]
+        lags[2, 0] += 0.5 * (count * rests[g] + weighed * masses[g])
+        masses[g] += count
+        rests[g] += weighed
+        centroids[g] += count * (position - centroids[g]) / masses[g]
     for i in range(used):
-        lags[0, 0] += 0.5 * masses[i] * (masses[i] - 1.0)
         j = i + 1
         while j < used and bins[j] - bins[i] <= longest:
             lag, pairs = int(bins[j] - bins[i]), masses[i] * masses[j]
             lags[0, lag] += pairs
             lags[1, lag] += pairs * (centroids[j] - centroids[i])
+            lags[2, lag] += 0.5 * (masses[i] * rests[j] + rests[i] * masses[j])
             j += 1
     for lag in range(longest + 1):
-        lags[1, lag] /= max(lags[0, lag], 1.0)
+        if lags[0, lag] > 0.0:
+            lags[1, lag] /= lags[0, lag]
     return lags
 
 
 @compiled
-def squared_kernel_sums(ascending: Array, h: float) -> tuple[float, float]:
-    """Give the sums over i < j of E = exp(-D/4) and of E^2, D = ((x_j - x_i)/h)^2: both terms of LSCV."""
+def squared_kernel_sums(ascending: Array, counts: Array | None, factors: Array | None, h: float) -> tuple[float, float]:
+    """Give the sums over i < j of m_i m_j E, E = exp(-D/4), D = ((x_j - x_i)/h)^2, and of m_i m_j (f_i + f_j) E^2 / 2.
+
+    Both terms of LSCV. Where counts are all 1, so are the factors f.
+    """
     per_h = 0.5 / h
     wide, narrow = 0.0, 0.0
     stop = 0
@@ -96,11 +121,19 @@ def squared_kernel_sums(ascending: Array, h: float) -> tuple[float, float]:
         while stop < ascending.size and ascending[stop] - ascending[i] < 12.6 * h:
             stop += 1
         part_wide, part_narrow = 0.0, 0.0
-        for j in range(i + 1, stop):
-            u = (ascending[j] - ascending[i]) * per_h
-            e = exp_nonpositive(-u * u)
-            part_wide += e
-            part_narrow += e * e
+        if counts is None or factors is None:
+            for j in range(i + 1, stop):
+                u = (ascending[j] - ascending[i]) * per_h
+                e = exp_nonpositive(-u * u)
+                part_wide += e
+                part_narrow += e * e
+        else:
+            for j in range(i + 1, stop):
+                u = (ascending[j] - ascending[i]) * per_h
+                e = exp_nonpositive(-u * u)
+                part_wide += counts[j] * e
+                part_narrow += (factors[i] + factors[j]) * counts[j] * e * e
+            part_wide, part_narrow = counts[i] * part_wide, 0.5 * counts[i] * part_narrow
         wide += part_wide
         narrow += part_narrow
     return wide, narrow

@@ -4,7 +4,8 @@
     h = sd(S) F(n)           for the Gaussian model      (paper, eq. 13)
 
 Below n = 5 and above n = 256, the sizes of the training tasks, the network is asked at n = 5 or 256; above, its answer
-shrinks on as n^(-1/5), the rate of the classical rules.
+shrinks on as n^(-1/5), the rate of the classical rules. With weights n is their effective size, and the moments are
+weighted.
 """
 
 import numpy as np
@@ -26,7 +27,7 @@ Array = NDArray[np.float64]
 def select_amortized(model: Model, samples: Samples, frame: Bounds, *, threads: int | None = None) -> Selection:
     """Give one bandwidth a sample; `frame` holds the ends of the working domain that do not depend on the sample."""
     raw = moments(samples, threads=threads)
-    n, spread = raw[:, 0], raw[:, 6] > raw[:, 5]
+    n, spread = samples.sizes, raw[:, 6] > raw[:, 5]
     codes = np.where(n < 2, TOO_FEW, np.where(spread, OK, CONSTANT))
     if model.output == "bandwidth" and np.all(np.isfinite(frame)):
         # A domain that does not hang on the sample gives even one value a scale.

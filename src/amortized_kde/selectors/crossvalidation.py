@@ -8,6 +8,8 @@ smallest candidate.
 over a ladder of half-octaves from 2^-10 times Silverman's bandwidth up to the larger of 2^6 times it and the range,
 and ends with a root of the derivative around the best rung. Tied values are left out together: otherwise the criterion
 is unbounded at h = 0. Above 5000 distinct values they are gathered in bins of h/16.
+
+With weights both take the weighted mean over i of what the others say, sum_{j != i} w_j K(x_i - x_j) / (1 - w_i).
 """
 
 import math
@@ -20,7 +22,7 @@ from amortized_kde.numerics.leave_one_out import log_score_and_slope
 from amortized_kde.numerics.pairs import LARGEST_EXACT, lag_counts, lag_sum, squared_kernel_sums
 from amortized_kde.numerics.roots import ROOT, SEARCH, advance
 from amortized_kde.selectors.outcome import OK
-from amortized_kde.selectors.rules import silverman_of
+from amortized_kde.selectors.rules import counts_of, silverman_of, size_of
 
 __all__ = ["lcv_rows", "lscv_rows"]
 
@@ -34,31 +36,60 @@ LADDER_LOW, LADDER_HIGH = -10, 6
 
 
 @compiled
-def _criterion(unit: Array, lags: Array, step: float, h: float) -> float:
+def _criterion(
+    unit: Array,
+    counts: Array | None,
+    factors: Array | None,
+    n: float,
+    spare: float,
+    lags: Array,
+    step: float,
+    h: float,
+) -> float:
     """CV(h) of the paper, eq. A.17, from the pairs i < j and the n terms on the diagonal."""
-    n = unit.size
     if lags.shape[1] > 0:
         # exp(-D/4) at h is exp(-D/2) at h * sqrt(2).
-        wide = lag_sum(lags, step, h * math.sqrt(2.0), 0.0, 0.0, 0.0, 1.0, 80.0)
-        narrow = lag_sum(lags, step, h, 0.0, 0.0, 0.0, 1.0, 80.0)
+        wide = lag_sum(lags[0], lags[1], step, h * math.sqrt(2.0), 0.0, 0.0, 0.0, 1.0, 80.0)
+        narrow = lag_sum(lags[2], lags[1], step, h, 0.0, 0.0, 0.0, 1.0, 80.0)
     else:
-        wide, narrow = squared_kernel_sums(unit, h)
+        wide, narrow = squared_kernel_sums(unit, counts, factors, h)
     integral = (n + 2.0 * wide) / (n * n * h * math.sqrt(4.0 * math.pi))
-    left_out = 4.0 * narrow / (n * (n - 1.0) * h * math.sqrt(2.0 * math.pi))
+    left_out = 4.0 * narrow / (n * spare * h * math.sqrt(2.0 * math.pi))
     return integral - left_out
 
 
 @compiled
-def _lscv(ascending: Array, reference: float) -> float:
+def _left_out_factors(counts: Array | None, n: float, spare: float) -> Array | None:
+    """(1 - 1/n) / (1 - w_i): what leaving a value out adds to its neighbours."""
+    if counts is None:
+        return None
+    factors, heaviest, others = np.empty(counts.size), 0, 0.0
+    for i in range(counts.size):
+        factors[i] = spare / (n - counts[i])
+        if counts[i] > counts[heaviest]:
+            heaviest = i
+    for i in range(counts.size):
+        others += counts[i] if i != heaviest else 0.0
+    # Nearly all of n may be the heaviest value's, and a difference would be rounding.
+    if others < 0.5 * n:
+        factors[heaviest] = spare / others
+    return factors
+
+
+@compiled
+def _lscv(ascending: Array, counts: Array | None, n: float, spare: float, reference: float) -> float:
     """The grid's minimiser, in units of Silverman's bandwidth."""
+    factors = _left_out_factors(counts, n, spare)
     unit = (ascending - ascending[ascending.size // 2]) / reference
     step = GRID_LOW / 16.0
-    lags = np.empty((2, 0))
+    lags = np.empty((3, 0))
     if unit.size > LARGEST_EXACT:
-        lags = lag_counts(unit, step, int(min(unit[-1] - unit[0], 13.0 * GRID_HIGH) / step))
+        longest = int(min(unit[-1] - unit[0], 13.0 * GRID_HIGH) / step)
+        lags = lag_counts(unit, counts, factors, step, longest)
     criteria = np.empty(GRID)
     for k in range(GRID):
-        criteria[k] = _criterion(unit, lags, step, GRID_LOW * (GRID_HIGH / GRID_LOW) ** (k / (GRID - 1.0)))
+        h = GRID_LOW * (GRID_HIGH / GRID_LOW) ** (k / (GRID - 1.0))
+        criteria[k] = _criterion(unit, counts, factors, n, spare, lags, step, h)
     threshold = criteria.min() + TIED * abs(criteria.min())
     best = 0
     while criteria[best] > threshold:
@@ -68,40 +99,53 @@ def _lscv(ascending: Array, reference: float) -> float:
 
 @entry
 def lscv_rows(
-    values: Array, offsets: Index, lower: float, upper: float, out: Array, codes: Index, first: int, last: int
+    values: Array,
+    offsets: Index,
+    counts: Array | None,
+    spreads: Array | None,
+    lower: float,
+    upper: float,
+    out: Array,
+    codes: Index,
+    first: int,
+    last: int,
 ) -> None:
     """Write the least-squares cross-validation bandwidth of every row."""
     for row in range(first, last):
         ascending = values[offsets[row] : offsets[row + 1]]
-        reference, codes[row] = silverman_of(ascending)
-        out[row] = _lscv(ascending, reference) if codes[row] >= OK else math.nan
+        reference, codes[row] = silverman_of(ascending, spreads, row)
+        out[row] = math.nan
+        if codes[row] >= OK:
+            n, spare = size_of(ascending, spreads, row)
+            own = counts_of(counts, offsets, row)
+            out[row] = _lscv(ascending, own, n, spare, reference)
 
 
 @compiled
-def _distinct(ascending: Array) -> tuple[Array, Array]:
-    """The distinct values and how often each occurs."""
-    values, counts = np.empty(ascending.size), np.zeros(ascending.size)
-    used = 0
-    for x in ascending:
-        if used == 0 or values[used - 1] != x:
-            values[used] = x
+def _distinct(ascending: Array, counts: Array | None) -> tuple[Array, Array]:
+    """The distinct values and how often each occurs, in units of the least count."""
+    values, masses = np.empty(ascending.size), np.zeros(ascending.size)
+    used, least = 0, 1.0 if counts is None else counts.min()
+    for i in range(ascending.size):
+        if used == 0 or values[used - 1] != ascending[i]:
+            values[used] = ascending[i]
             used += 1
-        counts[used - 1] += 1.0
-    return values[:used].copy(), counts[:used].copy()
+        masses[used - 1] += 1.0 if counts is None else counts[i] / least
+    return values[:used].copy(), masses[:used].copy()
 
 
 @compiled
-def _lcv(ascending: Array, reference: float, lower: float, upper: float) -> float:
+def _lcv(ascending: Array, counts: Array | None, reference: float, lower: float, upper: float) -> float:
     """The likelihood's maximiser on the ladder, refined by the root of the derivative with respect to log h."""
     origin = ascending[ascending.size // 2]
     unit = (ascending - origin) / reference
     low, high = (lower - origin) / reference, (upper - origin) / reference
-    values, counts = _distinct(unit)
+    values, masses = _distinct(unit, counts)
     top = max(LADDER_HIGH, math.ceil(math.log2(unit[-1] - unit[0])))
     rungs = 2 * int(top - LADDER_LOW) + 1
     best, best_score = 0, 0.0
     for k in range(rungs):
-        score, _ = log_score_and_slope(values, counts, 2.0 ** (LADDER_LOW + 0.5 * k), low, high)
+        score, _ = log_score_and_slope(values, masses, 2.0 ** (LADDER_LOW + 0.5 * k), low, high)
         if k == 0 or score > best_score + TIED * abs(best_score):
             best, best_score = k, score
     if best in (0, rungs - 1):
@@ -112,17 +156,29 @@ def _lcv(ascending: Array, reference: float, lower: float, upper: float) -> floa
     search[0], search[1], search[2] = middle - 0.5, middle + 0.5, 1e-13
     trial = advance(search, math.nan)
     while not math.isnan(trial):
-        _, slope = log_score_and_slope(values, counts, 2.0**trial, low, high)
+        _, slope = log_score_and_slope(values, masses, 2.0**trial, low, high)
         trial = advance(search, slope)
     return reference * 2.0 ** (middle if math.isnan(search[ROOT]) else search[ROOT])
 
 
 @entry
 def lcv_rows(
-    values: Array, offsets: Index, lower: float, upper: float, out: Array, codes: Index, first: int, last: int
+    values: Array,
+    offsets: Index,
+    counts: Array | None,
+    spreads: Array | None,
+    lower: float,
+    upper: float,
+    out: Array,
+    codes: Index,
+    first: int,
+    last: int,
 ) -> None:
     """Write the leave-one-out likelihood bandwidth of every row."""
     for row in range(first, last):
         ascending = values[offsets[row] : offsets[row + 1]]
-        reference, codes[row] = silverman_of(ascending)
-        out[row] = _lcv(ascending, reference, lower, upper) if codes[row] >= OK else math.nan
+        reference, codes[row] = silverman_of(ascending, spreads, row)
+        out[row] = math.nan
+        if codes[row] >= OK:
+            own = counts_of(counts, offsets, row)
+            out[row] = _lcv(ascending, own, reference, lower, upper)

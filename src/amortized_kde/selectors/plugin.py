@@ -6,6 +6,9 @@ than 1e-3 relative, or 1e-2 where narrow clusters bring it below hmax/20; not at
 than a bin). ``sheather-jones-r`` repeats R's ``bw.SJ(x, method = "ste")`` with its bins, which depend on
 where zero lies, its loose tolerance and its errors; not, though, the overflow of its bin numbers where |x| exceeds 2^31
 bins (for example 100 normal values at an offset of 1e8), where R silently returns a few per cent of the right answer.
+
+With weights n is their effective size, and a pair counts n^2 w_i w_j, so that with the n terms on the diagonal the
+functionals are n/(n - 1) times sums of w_i w_j over all i and j. R's has no weights.
 """
 
 import math
@@ -25,7 +28,7 @@ from amortized_kde.selectors.outcome import (
     TOO_FEW,
     TOO_SPARSE,
 )
-from amortized_kde.selectors.rules import robust_scale, silverman_of
+from amortized_kde.selectors.rules import counts_of, robust_scale, silverman_of, size_of
 
 __all__ = ["sheather_jones_r_rows", "sheather_jones_rows"]
 
@@ -41,22 +44,24 @@ FARTHEST = 110.0
 
 
 @compiled
-def _psi(pair_sum: float, n: int, h: float, diagonal: float, power: float) -> float:
-    """Estimate of the integral of f^(r) f from the sum over pairs: He_r(0) = 3 or -15, power r + 1 of h."""
-    return (2.0 * pair_sum + diagonal * n) / (n * (n - 1.0) * h**power * SQRT_2PI)
+def _psi(pair_sum: float, n: float, spare: float, h: float, diagonal: float, power: float) -> float:
+    """Estimate of the integral of f^(r) f from the sum over pairs: He_r(0) = 3 or -15, power r + 1 of h.
+
+    `spare` is n - 1, which weights may make so small that the difference would be rounding.
+    """
+    return (2.0 * pair_sum + diagonal * n) / (n * spare * h**power * SQRT_2PI)
 
 
 @compiled
-def _solve(ascending: Array, scale: float) -> float:
+def _solve(ascending: Array, counts: Array | None, n: float, spare: float, scale: float) -> float:
     """The tight solution, found in units in which the robust scale is 1; NaN if there is none."""
-    n = ascending.size
-    unit = (ascending - ascending[n // 2]) / scale
+    unit = (ascending - ascending[ascending.size // 2]) / scale
     hmax = SJ_HMAX * n**-0.2
     step = hmax / 100.0
-    lags = np.empty((2, 0))
-    if n > LARGEST_EXACT:
+    lags = np.empty((3, 0))
+    if unit.size > LARGEST_EXACT:
         # 40 scales reach D = 110 at every pilot bandwidth below 3.8 scales.
-        lags = lag_counts(unit, step, int(min(unit[-1] - unit[0], 40.0) / step))
+        lags = lag_counts(unit, counts, None, step, int(min(unit[-1] - unit[0], 40.0) / step))
     search = np.zeros(SEARCH)
     search[0], search[1], search[2], search[3] = 0.1 * hmax, hmax, 1e-14 * hmax, 99.0
     # One place evaluates all sums: psi6 at b first, psi4 at a next, then the equation at each proposed h.
@@ -64,11 +69,11 @@ def _solve(ascending: Array, scale: float) -> float:
     c3, c2, c1, c0 = 1.0, -15.0, 45.0, -15.0
     g = SJ_B * n ** (-1 / 9)
     while not math.isnan(g):
-        if n > LARGEST_EXACT:
-            total = lag_sum(lags, step, g, c3, c2, c1, c0, FARTHEST)
+        if unit.size > LARGEST_EXACT:
+            total = lag_sum(lags[0], lags[1], step, g, c3, c2, c1, c0, FARTHEST)
         else:
-            total = pair_sum(unit, g, c3, c2, c1, c0)
-        psi = _psi(total, n, g, c0, power)
+            total = pair_sum(unit, counts, g, c3, c2, c1, c0)
+        psi = _psi(total, n, spare, g, c0, power)
         if power == 7.0:
             td, power, g = -psi, 5.0, SJ_A * n ** (-1 / 7)
             c3, c2, c1, c0 = 0.0, 1.0, -6.0, 3.0
@@ -85,24 +90,35 @@ def _solve(ascending: Array, scale: float) -> float:
 
 @entry
 def sheather_jones_rows(
-    values: Array, offsets: Index, lower: float, upper: float, out: Array, codes: Index, first: int, last: int
+    values: Array,
+    offsets: Index,
+    counts: Array | None,
+    spreads: Array | None,
+    lower: float,
+    upper: float,
+    out: Array,
+    codes: Index,
+    first: int,
+    last: int,
 ) -> None:
     """Write the tightly solved Sheather-Jones bandwidth of every row."""
     for row in range(first, last):
         ascending = values[offsets[row] : offsets[row + 1]]
-        scale, codes[row] = robust_scale(ascending, SJ_IQR)
+        scale, codes[row] = robust_scale(ascending, spreads, row, SJ_IQR)
         out[row] = math.nan
         if codes[row] >= OK:
-            out[row] = _solve(ascending, scale)
+            n, spare = size_of(ascending, spreads, row)
+            own = counts_of(counts, offsets, row)
+            out[row] = _solve(ascending, own, n, spare, scale)
             if math.isnan(out[row]):
                 codes[row] = NO_SOLUTION
-                out[row], _ = silverman_of(ascending)
+                out[row], _ = silverman_of(ascending, spreads, row)
 
 
 @compiled
 def _r_residual(lags: Array, step: float, n: int, alpha: float, h: float) -> float:
     g = alpha * h ** (5.0 / 7.0)
-    roughness = _psi(lag_sum(lags, step, g, 0.0, 1.0, -6.0, 3.0, R_FARTHEST), n, g, 3.0, 5.0)
+    roughness = _psi(lag_sum(lags[0], lags[1], step, g, 0.0, 1.0, -6.0, 3.0, R_FARTHEST), n, n - 1.0, g, 3.0, 5.0)
     return (1.0 / (2.0 * math.sqrt(math.pi) * n) / roughness) ** 0.2 - h
 
 
@@ -175,10 +191,10 @@ def _r_bandwidth(ascending: Array) -> tuple[float, int]:
     step = (ascending[-1] - ascending[0]) * 1.01 / R_BINS
     lags = _r_lags(ascending, step)
     a, b = SJ_A * scale * n ** (-1 / 7), SJ_B * scale * n ** (-1 / 9)
-    td = -_psi(lag_sum(lags, step, b, 1.0, -15.0, 45.0, -15.0, R_FARTHEST), n, b, -15.0, 7.0)
+    td = -_psi(lag_sum(lags[0], lags[1], step, b, 1.0, -15.0, 45.0, -15.0, R_FARTHEST), n, n - 1.0, b, -15.0, 7.0)
     if not (0.0 < td < math.inf):
         return math.nan, TOO_SPARSE
-    psi4 = _psi(lag_sum(lags, step, a, 0.0, 1.0, -6.0, 3.0, R_FARTHEST), n, a, 3.0, 5.0)
+    psi4 = _psi(lag_sum(lags[0], lags[1], step, a, 0.0, 1.0, -6.0, 3.0, R_FARTHEST), n, n - 1.0, a, 3.0, 5.0)
     alpha = SJ_ALPHA * (psi4 / td) ** (1 / 7)
     if not math.isfinite(alpha):
         return math.nan, ALPHA_NOT_FINITE
@@ -198,7 +214,16 @@ def _r_bandwidth(ascending: Array) -> tuple[float, int]:
 
 @entry
 def sheather_jones_r_rows(
-    values: Array, offsets: Index, lower: float, upper: float, out: Array, codes: Index, first: int, last: int
+    values: Array,
+    offsets: Index,
+    counts: Array | None,
+    spreads: Array | None,
+    lower: float,
+    upper: float,
+    out: Array,
+    codes: Index,
+    first: int,
+    last: int,
 ) -> None:
     """Write what R's bw.SJ(method = "ste") returns for every row."""
     for row in range(first, last):

@@ -1,8 +1,9 @@
 """The one table of names that ``method=`` takes. A selector joins by a row here."""
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -18,12 +19,13 @@ from amortized_kde.selectors import crossvalidation, plugin, rules
 from amortized_kde.selectors.amortized import select_amortized
 from amortized_kde.selectors.ladder import select_adaptive, select_single
 from amortized_kde.selectors.outcome import Selection
+from amortized_kde.selectors.rules import weighted_spreads
 
 __all__ = ["SELECTORS", "Selector", "find_selector"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
-Rows = Callable[[Array, Index, float, float, Array, Index, int, int], None]
+Rows = Callable[[Array, Index, Array | None, Array | None, float, float, Array, Index, int, int], None]
 
 
 class Select(Protocol):
@@ -51,22 +53,43 @@ class Selector:
     adaptive: Callable[[], Model] | None = None
 
 
-def _compiled(rows: Rows, work: float) -> Select:
-    """A selector from its compiled loop; its cost grows with n^work, which decides whether threads are worth it."""
+def _compiled(rows: Rows, work: float, *, unweighted: str = "") -> Select:
+    """A selector from its compiled loop; its cost grows with n^work, which decides whether threads are worth it.
+
+    `unweighted` is a sentence that says why it knows no weights.
+    """
 
     def select(
         samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
     ) -> Selection:
+        if unweighted and samples.unequal.any():
+            raise InvalidParameterError(unweighted)
         out, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
-        run_in_pieces(
-            lambda i, j: rows(samples.values, samples.offsets, bounds.lower, bounds.upper, out, codes, i, j),
-            len(samples),
-            operations=float(np.sum(samples.sizes.astype(np.float64) ** work)),
-            threads=threads,
-        )
+        # Samples with equal weights take the same path as if they had none, beside whatever they stand.
+        for part, wanted in _by_kind(samples):
+            found, told = np.full(len(part), np.nan), np.zeros(len(part), np.int64)
+            weighted = part.weights is not None
+            beside = (part.counts, weighted_spreads(part, threads=threads)) if weighted else (None, None)
+            given = part.values, part.offsets, *beside, bounds.lower, bounds.upper, found, told
+            run_in_pieces(
+                partial(rows, *given),
+                len(part),
+                operations=float(np.sum(part.sizes.astype(np.float64) ** work)),
+                threads=threads,
+            )
+            out[wanted], codes[wanted] = found, told
         return Selection(out, codes)
 
     return select
+
+
+def _by_kind(samples: Samples) -> Iterator[tuple[Samples, NDArray[np.bool_] | slice]]:
+    """The samples with equal weights and those with unequal ones, each with their places; all at once if alike."""
+    if samples.weights is None or samples.unequal.all():
+        yield samples, slice(None)
+        return
+    for wanted in (samples.unequal, ~samples.unequal):
+        yield samples.where(wanted), wanted
 
 
 def _learned(load: Callable[[], Model]) -> Select:
@@ -92,6 +115,10 @@ def _shipped(model: str) -> Callable[[], Model]:
 def _paper(model: str, summary: str) -> Selector:
     return Selector(f"amortized:{model}", summary, _learned(_shipped(model)), False)
 
+
+_R_UNWEIGHTED = (
+    "method 'sheather-jones-r' repeats R's bw.SJ, which has no weights; leave them out or take 'sheather-jones'."
+)
 
 SELECTORS: dict[str, Selector] = {
     entry.name: entry
@@ -121,7 +148,11 @@ SELECTORS: dict[str, Selector] = {
         Selector(
             "sheather-jones", "Plug-in, solve-the-equation, solved tightly.", _compiled(plugin.sheather_jones_rows, 2)
         ),
-        Selector("sheather-jones-r", "R's bw.SJ (ste), digit for digit.", _compiled(plugin.sheather_jones_r_rows, 2)),
+        Selector(
+            "sheather-jones-r",
+            "R's bw.SJ (ste), digit for digit.",
+            _compiled(plugin.sheather_jones_r_rows, 2, unweighted=_R_UNWEIGHTED),
+        ),
         Selector("lscv", "Least squares on the paper's grid of 60.", _compiled(crossvalidation.lscv_rows, 2)),
         Selector("lcv", "Leave-one-out likelihood, truncated at bounds.", _compiled(crossvalidation.lcv_rows, 2)),
     )
