@@ -190,7 +190,7 @@ def _adaptive_density(
     model, batch = selector.adaptive(), sample.as_batch()
     answer = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
     _tell(int(answer.codes[0]), sample, selector)
-    rungs, shares = ladder_of_one(answer, sample.values.size)
+    rungs, shares = ladder_of_one(answer, sample)
     background = Background(bounds.lower, bounds.upper, float(answer.locations[0]), float(answer.scales[0]))
     return KernelDensity.from_ladder(
         sample,

@@ -1,7 +1,7 @@
 """The five features of the paper (eq. 4): n, mean, sd, skewness, kurtosis of the sample in its working domain.
 
-Flat samples and their domains enter, an array (samples, 5) leaves. Of the network only the scaling of its inputs is
-known here, which belongs to the features' conventions.
+Flat samples and their domains enter, an array (samples, 5) leaves; also quantiles, which other models read. Of the
+network only the scaling of its inputs is known here, which belongs to the features' conventions.
 """
 
 import math
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from amortized_kde.numerics.jit import entry
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.numerics.weighted import moment_rows
+from amortized_kde.numerics.weighted import moment_rows, quantile_rows
 from amortized_kde.sample import Samples
 
-__all__ = ["CONVENTIONS", "TRAINED_SIZES", "moments", "moments_in_domain", "network_inputs"]
+__all__ = ["CONVENTIONS", "TRAINED_SIZES", "moments", "moments_in_domain", "network_inputs", "quantiles"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -92,6 +92,26 @@ def moments(samples: Samples, *, threads: int | None = None) -> Array:
             threads=threads,
         )
         out[samples.unequal] = weighted[samples.unequal, :7]
+    return out
+
+
+def quantiles(samples: Samples, probabilities: Array) -> Array:
+    """Give quantiles (samples, probabilities) of ascending samples by linear interpolation at (n - 1) p.
+
+    Where weights differ, they are means over a window of the weight (`numerics/weighted.py`), which for equal weights
+    is the same.
+    """
+    n = np.maximum(samples.sizes, 1)[:, None]
+    place = (n - 1) * probabilities
+    below = np.minimum(place.astype(np.int64), n - 1)
+    starts = np.minimum(samples.offsets[:-1], max(samples.values.size - 1, 0))[:, None]
+    values = samples.values if samples.values.size else np.zeros(1)
+    first = values[starts + below]
+    second = values[np.minimum(starts + np.minimum(below + 1, n - 1), values.size - 1)]
+    out = np.asarray(first + (place - below) * (second - first))
+    if samples.weights is not None:
+        given = samples.values, samples.offsets, samples.weights, samples.effective_sizes, samples.unequal
+        quantile_rows(*given, probabilities, out, 0, len(samples))
     return out
 
 

@@ -3,6 +3,9 @@
 Ascending samples and their bounds enter; location and scale, anchors (the points at which the network is asked), and
 features of the sample and of each anchor leave. All features are the same for a sample and its mirror image, so that
 what follows from them is equivariant under shift, scale and reflection by construction. The network is not known here.
+
+With weights w, which sum to 1, n is Kish's effective size 1/sum w^2, a point stands for n w_i points, and all means are
+weighted; equal weights give, to the last bit, what none give.
 """
 
 import math
@@ -12,11 +15,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.anchors import LARGEST, MANY, anchors_of, in_the_whole, thinned
-from amortized_kde.features import moments
+from amortized_kde.anchors import LARGEST, MANY, Anchors, in_the_whole, middles_of, place_anchors, thinned
+from amortized_kde.features import moments, quantiles
 from amortized_kde.numerics.neighbours import AROUND, FEW, NEAR, anchor_rows, pair_rows, region_rows
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
+from amortized_kde.weights import evened_among_ties
 
 __all__ = [
     "ANSWERS",
@@ -90,11 +94,12 @@ class Description:
 
     `bandwidths` is (samples, rungs of the answer), `points` (anchors, features), `wholes` (samples, features). Sample t
     has the anchors number ``offsets[t]`` to ``offsets[t + 1] - 1``; anchor a is its value number ``anchors[a]`` and
-    stands for the share ``masses[a]`` of its values.
+    stands for the share ``masses[a]`` of its values. `sizes` are the effective sizes of what was described.
     """
 
     usable: Flags
     narrow: Flags
+    sizes: Array
     locations: Array
     scales: Array
     bandwidths: Array
@@ -111,27 +116,31 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
     samples, chosen = thinned(samples)
     raw = moments(samples, threads=threads)
     n, sd = raw[:, 0], raw[:, 2]
-    quantiles = _quantiles(samples, np.concatenate([_PROBABILITIES, [0.5, 0.25, 0.75], 1.0 - _PROBABILITIES]))
+    at = quantiles(samples, np.concatenate([_PROBABILITIES, [0.5, 0.25, 0.75], 1.0 - _PROBABILITIES]))
     count = _PROBABILITIES.size
-    low, middle, high = quantiles[:, :count], quantiles[:, count], quantiles[:, count + 3 :]
-    quartiles = quantiles[:, count + 2] - quantiles[:, count + 1]
+    low, middle, high = at[:, :count], at[:, count], at[:, count + 3 :]
+    quartiles = at[:, count + 2] - at[:, count + 1]
     scales = _scales(sd, quartiles, raw[:, 5], lower, upper)
     usable = (scales > 0.0) & (scales < math.inf) & (n > 0)
     unit = np.where(usable, scales, 1.0)
-    anchors, offsets, masses = anchors_of(samples.sizes)
+    counts = _counts(samples)
+    placed = place_anchors(samples, counts)
+    anchors, offsets, masses = placed[:3]
     rungs = unit[:, None] * 2.0**EXPONENTS
     points = np.empty((anchors.size, len(POINT_FEATURES)))
-    _fill_crowds(samples, (lower, upper), rungs, anchors, offsets, points, threads)
+    _fill_crowds(samples, counts, (lower, upper), rungs, placed, points, threads)
     crowds, pooled = points[:, : EXPONENTS.size], np.zeros((len(samples), 2 * EXPONENTS.size))
     np.log(crowds, out=crowds)
-    region_rows(samples.sizes, anchors, offsets, masses, _PARTS, _COLUMNS, points, pooled, 0, len(samples))
+    regions = (samples.effective_sizes, placed.places, offsets, masses, _PARTS, _COLUMNS)
+    region_rows(*regions, points, pooled, 0, len(samples))
     mean, variance = np.split(pooled, 2, axis=1)
-    spacings = _spacings(samples, unit, anchors, offsets)
+    spacings = _spacings(samples, counts, unit, placed)
     narrow = (quartiles > 0.0) & (quartiles < unit * 2.0 ** EXPONENTS[-1])
     # Even the finest kernel sees a quarter of the sample around most points, and that is not for ties.
     narrow |= (mean[:, -1] > np.log(0.25 * np.maximum(n, 8.0))) & (spacings[:, 3] < 0.5)
     odd = np.empty((len(samples), _ODD))
-    gaps = _logs((raw[:, 5] - lower) / unit), _logs((upper - raw[:, 6]) / unit)
+    # The quantiles at 0 and 1 are the ends, but for weights: they hardly know of an end that hardly counts.
+    gaps = _logs((low[:, 0] - lower) / unit), _logs((upper - high[:, 0]) / unit)
     odd[:, 0] = np.arcsinh(raw[:, 3])
     odd[:, 1] = np.arcsinh((raw[:, 1] - middle) / unit)
     odd[:, 2] = 0.25 * (gaps[0] - gaps[1])
@@ -152,23 +161,30 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
         ],
         axis=1,
     )
-    at = samples.values[np.repeat(samples.offsets[:-1], np.diff(offsets)) + anchors]
     own = np.repeat(np.arange(len(samples)), np.diff(offsets))
-    position = np.arcsinh(2.0 * (at - middle[own]) / unit[own])
-    below, above = _logs((at - lower[own]) / unit[own]), _logs((upper[own] - at) / unit[own])
+    x = samples.values[samples.offsets[own] + anchors]
+    position = np.arcsinh(2.0 * (x - middle[own]) / unit[own])
+    below, above = _logs((x - lower[own]) / unit[own]), _logs((upper[own] - x) / unit[own])
     _place(points[:, _CROWDED:], position, below, above, odd[own])
     if chosen:
-        anchors, masses = in_the_whole(anchors, offsets, masses, whole.sizes, chosen)
+        anchors, masses = in_the_whole(anchors, offsets, masses, whole, chosen)
     bandwidths = unit[:, None] * 2.0**ANSWERS
-    return Description(usable, narrow, middle, unit, bandwidths, anchors, offsets, masses, points, wholes)
+    return Description(usable, narrow, n, middle, unit, bandwidths, anchors, offsets, masses, points, wholes)
+
+
+def _counts(samples: Samples) -> Array:
+    """For how many points each value stands: tied ones, which nothing tells apart, for equally many."""
+    if samples.weights is None:
+        return samples.counts
+    return evened_among_ties(samples.values, samples.counts, samples.offsets)
 
 
 def _fill_crowds(
     samples: Samples,
+    counts: Array,
     bounds: tuple[Array, Array],
     rungs: Array,
-    anchors: Index,
-    offsets: Index,
+    placed: Anchors,
     points: Array,
     threads: int | None,
 ) -> None:
@@ -177,8 +193,9 @@ def _fill_crowds(
         if not wanted.any():
             continue
         room = int(sizes[wanted].max())
+        given = (samples.values, samples.offsets, counts, *bounds, rungs, placed.ranks, placed.offsets)
         run_in_pieces(
-            partial(loop, samples.values, samples.offsets, *bounds, rungs, anchors, offsets, room, _ENDS, points),
+            partial(loop, *given, room, _ENDS, points),
             len(samples),
             operations=10.0 * float(np.sum(sizes[wanted] * np.minimum(sizes[wanted], float(MANY)))),
             threads=threads,
@@ -194,18 +211,6 @@ def _sizes(n: Array) -> Array:
     return np.stack([np.log(told), 1.0 / told, told**-0.5], axis=1)
 
 
-def _quantiles(samples: Samples, probabilities: Array) -> Array:
-    """Quantiles (samples, probabilities) by linear interpolation at (n - 1) p, from the middle value outwards."""
-    n = np.maximum(samples.sizes, 1)[:, None]
-    place = (n - 1) * probabilities
-    below = np.minimum(place.astype(np.int64), n - 1)
-    starts = np.minimum(samples.offsets[:-1], max(samples.values.size - 1, 0))[:, None]
-    values = samples.values if samples.values.size else np.zeros(1)
-    first = values[starts + below]
-    second = values[np.minimum(starts + np.minimum(below + 1, n - 1), values.size - 1)]
-    return np.asarray(first + (place - below) * (second - first))
-
-
 def _scales(sd: Array, quartiles: Array, value: Array, lower: Array, upper: Array) -> Array:
     """The geometric mean of sd and interquartile range/1.349; of a constant sample what its bounds give."""
     spread = np.sqrt(sd) * np.sqrt(np.maximum(quartiles / 1.349, sd / 1024.0))
@@ -214,27 +219,66 @@ def _scales(sd: Array, quartiles: Array, value: Array, lower: Array, upper: Arra
     return np.asarray(np.where(sd > 0.0, spread, width))
 
 
-def _spacings(samples: Samples, unit: Array, anchors: Index, offsets: Index) -> Array:
+def _spacings(samples: Samples, counts: Array, unit: Array, placed: Anchors) -> Array:
     """Mean, sd and skewness of log-spacings, and the share of ties, of the spacings to both sides of the anchors."""
-    place = np.repeat(samples.offsets[:-1], np.diff(offsets)) + anchors
-    # How often the spacing before a value is meant; the first of a sample has none before it.
-    meant = np.bincount(np.concatenate([place, place + 1]), minlength=samples.values.size + 1)
-    meant[samples.offsets] = 0
-    right = np.flatnonzero(meant)
-    own = np.repeat(np.arange(len(samples)), samples.sizes)[right]
-    spacing = (samples.values[right] - samples.values[right - 1]) * (samples.sizes / unit)[own]
-    logs, times = np.log(spacing + 1e-4), meant[right].astype(np.float64)
+    own, spacing, votes = _beside(samples, placed) if samples.weights is None else _apart(samples, counts, placed)
+    spacing = spacing * (samples.effective_sizes / unit)[own]
+    # With weights rounding may keep an interpolated value off the one that it is.
+    tied = spacing <= np.where(samples.unequal, 1e-9, 0.0)[own]
+    logs = np.log(spacing + 1e-4)
 
     def sums(values: Array) -> Array:
         return np.asarray(np.bincount(own, values, minlength=len(samples)), np.float64)
 
-    number = np.maximum(sums(times), 1.0)
-    mean = sums(times * logs) / number
+    number = sums(votes)
+    number = np.where(number > 0.0, number, 1.0)
+    mean = sums(votes * logs) / number
     off = logs - mean[own]
-    square = times * off * off
+    square = votes * off * off
     sd = np.sqrt(sums(square) / number + 1e-2)
     skewness = sums(square * off) / number / sd**3
-    return np.stack([mean, sd, np.clip(skewness, -5.0, 5.0), sums(times * (spacing == 0.0)) / number], axis=1)
+    return np.stack([mean, sd, np.clip(skewness, -5.0, 5.0), sums(votes * tied) / number], axis=1)
+
+
+def _beside(samples: Samples, placed: Anchors) -> tuple[Index, Array, Array]:
+    """To which sample the spacings beside anchors belong, how wide they are, and how often each is meant."""
+    place = np.repeat(samples.offsets[:-1], np.diff(placed.offsets)) + placed.ranks
+    # Counted at the value above; the first of a sample has no spacing below it.
+    meant = np.bincount(np.concatenate([place, place + 1]), minlength=samples.values.size + 1)
+    meant[samples.offsets] = 0
+    above = np.flatnonzero(meant)
+    own = np.repeat(np.arange(len(samples)), samples.sizes)[above]
+    return own, samples.values[above] - samples.values[above - 1], meant[above].astype(np.float64)
+
+
+def _apart(samples: Samples, counts: Array, placed: Anchors) -> tuple[Index, Array, Array]:
+    """The same with weights."""
+    own = np.repeat(np.arange(len(samples)), np.diff(placed.offsets))
+    here = samples.offsets[own] + placed.ranks
+    sides = [_to_one_side(samples, counts, placed, own, here, side) for side in (-1, 1)]
+    spacing, votes = (np.concatenate(parts) for parts in zip(*sides, strict=True))
+    return np.tile(own, 2), spacing, votes
+
+
+def _to_one_side(
+    samples: Samples, counts: Array, placed: Anchors, own: Index, here: Index, side: int
+) -> tuple[Array, Array]:
+    """The spacing from each anchor to the next value on one side, and its vote.
+
+    With weights it reaches as far as one of n equally weighted points does on average, so that values which hardly
+    count do not part others. At the end of a sample its vote is less if there is less weight beyond the anchor.
+    """
+    x, end = samples.values, samples.offsets[own + 1] - 1 if side > 0 else samples.offsets[own]
+    beside = here + np.where(here == end, 0, side)
+    spacing, votes = np.abs(x[beside] - x[here]), placed.votes * (here != end)
+    if samples.weights is not None:
+        middles = middles_of(counts)
+        to_end = np.abs(middles[end] - middles[here])
+        reach, beyond = np.minimum(to_end, 1.0), np.minimum(to_end + 0.5 * (counts[end] - counts[here]), 1.0)
+        away = np.abs(np.interp(middles[here] + side * reach, middles, x) - x[here]) / np.maximum(reach, 1e-300)
+        unequal = samples.unequal[own]
+        spacing, votes = np.where(unequal, away, spacing), np.where(unequal, placed.votes * beyond, votes)
+    return spacing, votes
 
 
 def _place(out: Array, position: Array, below: Array, above: Array, odd: Array) -> None:

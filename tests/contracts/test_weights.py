@@ -284,7 +284,7 @@ def test_an_adaptive_density_moves_with_the_data_and_their_weights(data, factor,
 def test_rs_selector_has_no_weights_and_says_so():
     x, w = np.random.default_rng(1).standard_normal((2, 20)), np.arange(1.0, 21.0)
     for act in (akde.bandwidth, akde.fit):
-        with pytest.raises(InvalidParameterError, match="which has no weights; .* take 'sheather-jones'"):
+        with pytest.raises(InvalidParameterError, match=r"which has no weights; .* take 'sheather-jones'"):
             act(x[0], weights=w, method="sheather-jones-r")
     with pytest.raises(InvalidParameterError, match="has no weights"):
         akde.bandwidth(x, weights=w, axis=-1, method="sheather-jones-r")

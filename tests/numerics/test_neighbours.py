@@ -13,25 +13,27 @@ SIDES, LOCAL = slice(6, 17), slice(4, 20)
 ENDS, COLUMNS = np.array([6, 17]), np.array([4, 20, RUNGS.size + 11])
 
 
-def crowds_and_sides(x, lower, upper, anchors, masses=None):
+def crowds_and_sides(x, lower, upper, anchors, masses=None, counts=None, places=None):
     rungs, one, all_anchors = RUNGS[None, :].copy(), np.array([0, x.size]), np.array([0, anchors.size])
     out = np.empty((anchors.size, RUNGS.size + 11 + 32))
     masses = np.full(anchors.size, 1.0 / anchors.size) if masses is None else masses
-    ends = np.array([lower]), np.array([upper])
+    counts = np.ones(x.size) if counts is None else counts
+    places = anchors.astype(float) if places is None else places
+    given = x, one, counts, np.array([lower]), np.array([upper]), rungs, anchors
     loop = pair_rows if x.size <= FEW else anchor_rows
-    loop(x, one, *ends, rungs, anchors, all_anchors, x.size, ENDS, out, 0, 1)
+    loop(*given, all_anchors, x.size, ENDS, out, 0, 1)
     out[:, : RUNGS.size] = np.log(out[:, : RUNGS.size])
     pooled, parts = np.zeros((1, 2 * RUNGS.size)), np.array([NEAR, AROUND])
-    region_rows(np.array([x.size]), anchors, all_anchors, masses, parts, COLUMNS, out, pooled, 0, 1)
+    region_rows(np.array([counts.sum()]), places, all_anchors, masses, parts, COLUMNS, out, pooled, 0, 1)
     return *np.split(out, [RUNGS.size, RUNGS.size + 11], axis=1), pooled[0]
 
 
-def obvious(x, lower, upper, anchors):
+def obvious(x, lower, upper, anchors, counts=1.0):
     crowds, sides = [], []
     for a in anchors:
         u = (x[:, None] - x[a]) / RUNGS
         inside = norm.cdf((upper - x[:, None]) / RUNGS) - norm.cdf((lower - x[:, None]) / RUNGS)
-        e = np.exp(-0.5 * u**2) / inside
+        e = np.exp(-0.5 * u**2) / inside * np.broadcast_to(counts, x.size)[:, None]
         left, right = e[:a].sum(axis=0), e[a + 1 :].sum(axis=0)
         both = left + right + FAINT
         crowds.append(np.log(both))
@@ -71,3 +73,21 @@ def test_anchors_count_by_their_mass_in_means_over_a_region():
     wide = np.average(crowds[2:4], axis=0, weights=masses[2:4])
     np.testing.assert_allclose(around[2, 16:], wide, atol=1e-11)
     np.testing.assert_allclose(around[0, :16], (crowds[0] + 74.0 * crowds[1]) / 75.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("bounds", [(-math.inf, math.inf), (-8.0, math.inf), (-8.0, 8.0)])
+@pytest.mark.parametrize("n", [2, 9, 128, 300])
+def test_values_count_by_their_counts_and_regions_by_places(n, bounds):
+    rng = np.random.default_rng(n)
+    x, counts = np.sort(rng.standard_t(3, n).clip(-7.9, 7.9)), rng.gamma(1.0, 1.0, n)
+    masses, places, anchors = counts / counts.sum(), np.cumsum(counts) - 0.5 * counts - 0.5, np.arange(n)
+    crowds, sides, around, pooled = crowds_and_sides(x, *bounds, anchors, masses, counts, places)
+    expected = obvious(x, *bounds, anchors, counts)
+    np.testing.assert_allclose(crowds, expected[0], atol=1e-11)
+    np.testing.assert_allclose(sides, expected[1][:, SIDES], atol=1e-11)
+    np.testing.assert_allclose(pooled[0, : RUNGS.size], masses @ expected[0], atol=1e-11)
+    kept = np.maximum(masses, 1e-4 / n)
+    for part, found in zip((NEAR, AROUND), np.split(around, 2, axis=1), strict=True):
+        near = np.abs(places[:, None] - places) <= max(1.0, counts.sum() / part)
+        means = (near * kept) @ expected[0][:, LOCAL] / (near @ kept)[:, None]
+        np.testing.assert_allclose(found, means, atol=1e-9)

@@ -9,7 +9,7 @@ import pytest
 import amortized_kde as akde
 from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, UnlikeTrainingWarning
 from amortized_kde.models import load_model
-from amortized_kde.sample import read_samples
+from amortized_kde.sample import read_sample, read_samples
 from amortized_kde.selectors import smooth
 from amortized_kde.selectors.ladder import ladder_of_one, ways_unlike
 from amortized_kde.selectors.outcome import UNLIKE
@@ -32,8 +32,9 @@ def test_amortized_is_adaptive_in_fit_and_single_in_bandwidth():
 
 @pytest.mark.parametrize("n", [3, 200, 900])
 def test_every_point_has_shares_that_sum_to_one(n):
-    found = answer([np.random.default_rng(n).normal(size=n)])
-    rungs, shares = ladder_of_one(found, n)
+    x = np.random.default_rng(n).normal(size=n)
+    found = answer([x])
+    rungs, shares = ladder_of_one(found, read_sample(x))
     assert shares.shape == (rungs.size, n)
     assert np.all(np.diff(rungs) > 0)
     np.testing.assert_allclose(shares.sum(axis=0), 1.0)
@@ -54,7 +55,7 @@ def test_all_values_of_a_large_sample_have_shares():
     x = np.sort(np.random.default_rng(12).standard_t(3, 9001))
     found = answer([x])
     assert found.masses.sum() == pytest.approx(1.0)
-    _, shares = ladder_of_one(found, x.size)
+    _, shares = ladder_of_one(found, read_sample(x))
     assert shares.shape[1] == 9001
     d = akde.fit(x, method="amortized:adaptive")
     assert d.bandwidth == pytest.approx(akde.bandwidth(x, method="amortized:adaptive"), rel=1e-9)
@@ -119,3 +120,23 @@ def test_mass_stays_inside_the_bounds():
     grid = np.linspace(0.0, 60.0, 200_001)
     assert np.trapezoid(d.pdf(grid), grid) + d.sf(60.0) == pytest.approx(1.0, abs=1e-4)
     assert d.pdf(-0.1) == 0.0
+
+
+@pytest.mark.parametrize("n", [40, 900, 9000])
+def test_tied_points_of_unequal_weights_have_equal_shares(n):
+    rng = np.random.default_rng(n)
+    x, w = np.round(rng.normal(size=n), 1), rng.gamma(0.7, 1.0, n)
+    d = akde.fit(x, weights=w)
+    for value in np.unique(d.points)[::7]:
+        shares = d.shares[:, d.points == value]
+        np.testing.assert_allclose(shares, shares[:, :1] + np.zeros(shares.shape[1]), rtol=1e-12, atol=1e-15)
+    assert d.bandwidth == pytest.approx(akde.bandwidth(x, weights=w, method="amortized:adaptive"), rel=1e-9)
+
+
+def test_beyond_the_trained_sizes_weights_count_by_their_effective_size():
+    rng = np.random.default_rng(13)
+    x, w = rng.normal(size=40_000), rng.gamma(1.0, 1.0, 40_000)
+    for method in ("amortized:single", "amortized:adaptive"):
+        weighted, half = akde.bandwidth(x, weights=w, method=method), akde.bandwidth(x[:20_000], method=method)
+        assert weighted == pytest.approx(half, rel=0.1)
+    assert akde.fit(x, weights=w).epsilon == pytest.approx(akde.fit(x[:20_000]).epsilon, rel=0.5)

@@ -156,7 +156,7 @@ def ladder_score_rows(
         for k in range(rungs):
             halves[k] = np.int64(np.rint(2.0 * math.log2(h[0] / h[k])))
         inverse = np.empty((rungs, points.size))
-        inverse_masses(points, h, lower[t], upper[t], inverse)
+        inverse_masses(points, None, h, lower[t], upper[t], inverse)
         totals[:] = 0.0
         score, epsilon_slope = 0.0, 0.0
         for sweep in range(2 if wanted else 1):

@@ -2,10 +2,11 @@
 
 For chosen points x_a of an ascending sample, and bandwidths h_k that descend, the loops write
 
-    right_ak = sum_{j > a} exp(-(x_j - x_a)^2 / 2 h_k^2) / Z_jk,     left_ak = sum_{j < a} ...,
+    right_ak = sum_{j > a} m_j exp(-(x_j - x_a)^2 / 2 h_k^2) / Z_jk,     left_ak = sum_{j < a} ...,
 
-with Z_jk the mass of the kernel at x_j inside the bounds: the leave-one-out density at x_a, in neighbours instead of
-probability. Squaring a kernel moves it to h/sqrt(2), so one exponential serves four octaves.
+with Z_jk the mass of the kernel at x_j inside the bounds, and m_j the number of points for which x_j stands (n w_j, or
+1 without weights): the leave-one-out density at x_a, in neighbours instead of probability. Squaring a kernel moves it
+to h/sqrt(2), so one exponential serves four octaves.
 """
 
 import math
@@ -37,21 +38,28 @@ NEAR, AROUND = 32, 8
 _LANES = 8
 # At more than so many bandwidths from a bound a kernel has all its mass inside, to the last bit.
 _INSIDE = 8.3
+# An anchor counts in its region as if it had this share of the mean mass or more: differences of running sums know of
+# no smaller masses, which only weights can give.
+_LEAST = 1e-4
+# Weights may place an anchor on the very edge of a region; rounding must not decide then.
+_EDGE = 1.0 + 1e-9
 
 
 @compiled
-def inverse_masses(points: Array, bandwidths: Array, lower: float, upper: float, out: Array) -> None:
-    """Write 1/Z_jk to out[k, j]."""
+def inverse_masses(
+    points: Array, counts: Array | None, bandwidths: Array, lower: float, upper: float, out: Array
+) -> None:
+    """Write m_j/Z_jk to out[k, j]; without counts m is 1."""
     for k in range(bandwidths.size):
         h = bandwidths[k]
         margin, row = _INSIDE * h, out[k]
         for j in range(points.size):
-            row[j] = 1.0
+            row[j] = 1.0 if counts is None else counts[j]
         if points[0] - lower < margin or upper - points[-1] < margin:
             for j in range(points.size):
                 below, above = points[j] - lower, upper - points[j]
                 if below < margin or above < margin:
-                    row[j] = 1.0 / central_mass(-below / h, above / h)
+                    row[j] /= central_mass(-below / h, above / h)
 
 
 @compiled
@@ -175,6 +183,7 @@ def _write(left: Array, right: Array, i: int, sides: Index, row: int, out: Array
 def pair_rows(
     values: Array,
     offsets: Index,
+    counts: Array,
     lower: Array,
     upper: Array,
     bandwidths: Array,
@@ -202,7 +211,7 @@ def pair_rows(
         points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
         n = points.size
         if 0 < n <= FEW:
-            inverse_masses(points, h, lower[t], upper[t], inverse)
+            inverse_masses(points, counts[offsets[t] : offsets[t + 1]], h, lower[t], upper[t], inverse)
             inverse[:, n : n + _LANES] = 0.0
             _all_around(points, h, inverse, squares, kernel, starts, closest, left, right)
             for row in range(anchor_offsets[t], anchor_offsets[t + 1]):
@@ -213,6 +222,7 @@ def pair_rows(
 def anchor_rows(
     values: Array,
     offsets: Index,
+    counts: Array,
     lower: Array,
     upper: Array,
     bandwidths: Array,
@@ -231,7 +241,7 @@ def anchor_rows(
     for t in range(start, stop):
         points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
         if points.size > FEW:
-            inverse_masses(points, h, lower[t], upper[t], inverse)
+            inverse_masses(points, counts[offsets[t] : offsets[t + 1]], h, lower[t], upper[t], inverse)
             for row in range(anchor_offsets[t], anchor_offsets[t + 1]):
                 _around(points, anchors[row], h, inverse, kernel, left, right)
                 _write(left, right, 0, sides, row, out)
@@ -239,8 +249,8 @@ def anchor_rows(
 
 @entry
 def region_rows(
-    sizes: Index,
-    anchors: Index,
+    sizes: Array,
+    places: Array,
     offsets: Index,
     masses: Array,
     parts: Index,
@@ -252,9 +262,9 @@ def region_rows(
 ) -> None:
     """Write means of columns[0] .. columns[1] - 1 of `out` over regions to its columns from columns[2] on.
 
-    A region is the anchors of a sample not farther than n/part ranks from one, at least one rank, for each of `parts`.
-    Mean and variance of the first k columns over all anchors go to `pooled` (samples, 2 k), which is 0 before. Anchors
-    count by their mass.
+    A region is the anchors of a sample whose places are not farther than n/part from one's, at least 1, for each of
+    `parts`; n is ``sizes[t]``, and a place is a rank, or what comes of it with weights. Mean and variance of the first
+    k columns over all anchors go to `pooled` (samples, 2 k), which is 0 before. Anchors count by their mass.
     """
     wide, target, rungs = columns[1] - columns[0], columns[2], pooled.shape[1] // 2
     total = np.empty(wide + 1)
@@ -266,22 +276,24 @@ def region_rows(
         for a in range(offsets[t], offsets[t + 1]):
             for k in range(rungs):
                 pooled[t, rungs + k] += masses[a] * (out[a, k] - pooled[t, k]) ** 2
+        least = _LEAST / (offsets[t + 1] - offsets[t])
         for p in range(parts.size):
-            reach = sizes[t] // parts[p] if sizes[t] > parts[p] else 1
+            reach = _EDGE * (sizes[t] / parts[p] if sizes[t] > parts[p] else 1.0)
             low, high = offsets[t], offsets[t]
             for k in range(wide + 1):
                 total[k] = 0.0
             for a in range(offsets[t], offsets[t + 1]):
                 # One enters or one leaves, until the region is that of a.
                 while True:
-                    if high < offsets[t + 1] and anchors[high] <= anchors[a] + reach:
-                        row, mass = high, masses[high]
+                    if high < offsets[t + 1] and places[high] <= places[a] + reach:
+                        row, sign = high, 1.0
                         high += 1
-                    elif anchors[low] < anchors[a] - reach:
-                        row, mass = low, -masses[low]
+                    elif places[low] < places[a] - reach:
+                        row, sign = low, -1.0
                         low += 1
                     else:
                         break
+                    mass = sign * (masses[row] if masses[row] > least else least)
                     for k in range(wide):
                         total[k] += mass * out[row, columns[0] + k]
                     total[wide] += mass

@@ -1,10 +1,11 @@
 """The learned models in the sample's own frame: `adaptive`, shares of a ladder for every point, and `single`.
 
-    q(x) = (1 - eps) (1/n) sum_i sum_k w_ik K_hk(x - x_i) / Z_ik + eps b(x),   w_i = softmax(net(sample, x_i))
-    h = scale exp(net(sample))                                                 for `single`
+    q(x) = (1 - eps) sum_i v_i sum_k w_ik K_hk(x - x_i) / Z_ik + eps b(x),   w_i = softmax(net(sample, x_i))
+    h = scale exp(net(sample))                                               for `single`
 
-Above n = 4096, the largest sample of the training tasks, the networks are asked as if n were that; their bandwidths
-shrink on as n^(-1/5), the rate of the classical rules, and the background's probability as 1/n.
+v_i are the points' weights, 1/n unless others are given; then n is their effective size. Above n = 4096, the largest
+sample of the training tasks, the networks are asked as if n were that; their bandwidths shrink on as n^(-1/5), the rate
+of the classical rules, and the background's probability as 1/n.
 """
 
 import math
@@ -12,18 +13,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.anchors import LARGEST
+from amortized_kde.anchors import middles_of
 from amortized_kde.domain import Bounds
 from amortized_kde.ladder import ANSWERS, SAMPLE_FEATURES, Description, describe
 from amortized_kde.ladder_network import LadderNetwork, Standards
 from amortized_kde.models import Model
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.sample import Samples
+from amortized_kde.sample import Sample, Samples
 from amortized_kde.selectors.outcome import CONSTANT, OK, TOO_FEW, UNLIKE, Selection
+from amortized_kde.weights import evened_among_ties
 
 __all__ = ["Smoothing", "in_chunks", "ladder_of_one", "select_adaptive", "select_single", "smooth", "ways_unlike"]
 
@@ -56,8 +59,9 @@ class Smoothing:
 
     Sample t has the bandwidths ``bandwidths[t]`` (rungs,), descending, and the anchors number ``offsets[t]`` to
     ``offsets[t + 1] - 1``; anchor a is its value number ``anchors[a]`` and has the shares ``shares[a]``. Between two
-    anchors shares lie linearly in rank, so that in a mean over all values anchor a counts ``masses[a]``. The background
-    has the probability ``epsilons[t]``, and where a side is open, ``locations[t]`` and ``scales[t]``.
+    anchors shares lie linearly in rank, which is counted in weight, so that in a mean over all values anchor a counts
+    ``masses[a]``. The background has the probability ``epsilons[t]``, and where a side is open, ``locations[t]`` and
+    ``scales[t]``.
     """
 
     bandwidths: Array
@@ -76,9 +80,9 @@ def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, thread
     found = describe(samples, lower, upper, threads=threads)
     network = _network(model)
     own = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
-    told = np.clip(samples.sizes, 1, LARGEST)
+    told: NDArray[Any] = np.maximum(found.sizes, 1.0)
     shares, epsilons = network.shares_and_background(found.wholes, told, found.points, own)
-    beyond = np.maximum(samples.sizes / LARGEST, 1.0)
+    beyond = _beyond(samples, found)
     return Smoothing(
         found.bandwidths * beyond[:, None] ** -0.2,
         found.anchors,
@@ -92,17 +96,24 @@ def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, thread
     )
 
 
-def ladder_of_one(answer: Smoothing, n: int) -> tuple[Array, Array]:
+def ladder_of_one(answer: Smoothing, sample: Sample) -> tuple[Array, Array]:
     """Give the first sample's rungs (r,), ascending, and the shares of them that each of its n points has, (r, n).
 
-    Rungs that no point uses are left out.
+    Rungs that no point uses are left out. Tied points with unequal weights have equal shares, for nothing tells which
+    of them has which weight.
     """
+    n = sample.values.size
     anchors, shares = answer.anchors[: answer.offsets[1]], answer.shares[: answer.offsets[1]]
     used = np.flatnonzero(shares.any(axis=0))[::-1]
     kept = np.ascontiguousarray(shares[:, used].T)
+    places, whole = np.arange(n, dtype=np.float64), np.array([0, n])
+    weights = sample.as_batch().weights
+    if weights is not None:
+        places = middles_of(evened_among_ties(sample.values, weights, whole))
     if anchors.size < n:
-        ranks = np.arange(n, dtype=np.float64)
-        kept = np.stack([np.interp(ranks, anchors, row) for row in kept])
+        kept = np.stack([np.interp(places, places[anchors], row) for row in kept])
+    if weights is not None:
+        kept = np.stack([evened_among_ties(sample.values, row, whole) for row in kept])
     return answer.bandwidths[0, used], kept
 
 
@@ -132,8 +143,7 @@ def select_single(model: Model, samples: Samples, bounds: Bounds, *, threads: in
         found = describe(part, *_ends(bounds, len(part)), threads=threads)
         codes[start:stop] = _codes(part, found, network.standards)
         ratio = np.exp(network.log_bandwidths(found.wholes))
-        beyond = np.maximum(part.sizes / LARGEST, 1.0)
-        h[start:stop] = np.where(found.usable, found.scales * ratio * beyond**-0.2, np.nan)
+        h[start:stop] = np.where(found.usable, found.scales * ratio * _beyond(part, found) ** -0.2, np.nan)
 
     in_chunks(work, samples, threads=threads)
     return Selection(h, codes)
@@ -143,6 +153,11 @@ def ways_unlike(code: int) -> list[str]:
     """Say in what ways a sample with this code is unlike the training tasks; nothing if it is not."""
     ways = [*(words for _, words in _WORDS.values()), _NARROW]
     return [words for bit, words in enumerate(ways) if code >= UNLIKE and code - UNLIKE >> bit & 1]
+
+
+def _beyond(samples: Samples, found: Description) -> Array:
+    """How many times larger the samples are than what was described of them."""
+    return np.asarray(np.maximum(samples.effective_sizes / np.maximum(found.sizes, 1.0), 1.0))
 
 
 @cache
