@@ -71,3 +71,31 @@ def test_bad_input(arguments, message):
         log_densities([[1.0, 2.0]], [0.1], [1.0], bounds=(3, 1))
     with pytest.raises(InvalidParameterError, match="threads"):
         log_densities([[1.0, 2.0]], [0.1], [1.0], threads=0)
+
+
+@pytest.mark.parametrize("bounds", [None, (0.0, None), (0.0, 9.0)])
+@pytest.mark.parametrize("decades", [1.0, 290.0])
+def test_each_weighted_row_is_its_own_density(bounds, decades):
+    rng = np.random.default_rng(4)
+    x, h, y = rng.uniform(0.0, 9.0, (6, 25)), rng.gamma(1.0, 1.0, 6), rng.uniform(-2.0, 11.0, (6, 40))
+    w = 10.0 ** rng.uniform(-decades, 0.0, x.shape)
+    w[2], w[3, 4:9] = 7.0, 0.0
+    found = log_densities(x, h, y, bounds=bounds, weights=w)
+    for row in range(6):
+        d = KernelDensity(x[row], bandwidth=h[row], bounds=bounds, weights=w[row])
+        np.testing.assert_allclose(found[row], d.logpdf(y[row]), rtol=1e-12, atol=1e-12)
+    alike = log_densities(x, h, y, bounds=bounds, weights=w[0])
+    np.testing.assert_array_equal(alike[0], found[0])
+    assert np.array_equal(
+        log_densities(x, h, y, bounds=bounds, weights=np.ones(25)), log_densities(x, h, y, bounds=bounds)
+    )
+
+
+def test_weighted_rows_without_an_answer():
+    x, w = [[1.0, 2.0, math.nan], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], [[1.0, 2.0, 5.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]
+    found = log_densities(x, [0.5, 0.5, math.nan], [1.5, math.nan], weights=w)
+    expected = KernelDensity([1.0, 2.0], bandwidth=0.5, weights=[1.0, 2.0]).logpdf(1.5)
+    assert found[0, 0] == pytest.approx(expected, rel=1e-14)
+    assert np.isnan(found[1:]).all()
+    with pytest.raises(InvalidSampleError, match="weights have shape"):
+        log_densities(x, [0.5, 0.5, 0.5], [1.0], weights=[1.0, 2.0])

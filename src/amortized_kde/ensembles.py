@@ -5,13 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from amortized_kde.domain import read_bounds
+from amortized_kde.domain import Bounds, read_bounds
 from amortized_kde.errors import InvalidSampleError
+from amortized_kde.kernels import truncated_sum
 from amortized_kde.numerics import mixture
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.sample import read_numbers, read_samples
+from amortized_kde.sample import Samples, read_numbers, read_samples
 
 __all__ = ["log_densities"]
+
+Array = NDArray[np.float64]
 
 
 def log_densities(
@@ -20,8 +23,9 @@ def log_densities(
     y: ArrayLike,
     *,
     bounds: Sequence[float | None] | None = None,
+    weights: ArrayLike | None = None,
     threads: int | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """Natural log-densities of many samples at once, each with its own bandwidth and arguments.
 
     Parameters
@@ -34,6 +38,8 @@ def log_densities(
         Arguments of each density.
     bounds : (float or None, float or None), optional
         Hard limits of all of them.
+    weights : array_like of shape (..., n) or (n,), optional
+        Importance weights of the values, or of those of all samples; only their ratios matter.
     threads : int, optional
         At most so many threads; by default all cores.
 
@@ -46,7 +52,7 @@ def log_densities(
     >>> log_densities([[0.0, 1.0], [5.0, 5.5]], [0.5, 0.1], [[0.5], [5.0]]).round(4)
     array([[-0.7258], [ 0.6905]])
     """
-    samples = read_samples(x, axis=-1)
+    samples = read_samples(x, axis=-1, weights=weights)
     h = read_numbers(bandwidths, "bandwidths")
     if h.shape != samples.shape:
         raise InvalidSampleError(f"bandwidths have shape {h.shape}, but there are samples of shape {samples.shape}.")
@@ -59,10 +65,23 @@ def log_densities(
     out = np.empty(at.shape)
     run_in_pieces(
         lambda i, j: mixture.log_density_rows(
-            samples.values, samples.offsets, h.ravel(), limits.lower, limits.upper, at, out, i, j
+            samples.values, samples.offsets, samples.weights, h.ravel(), limits.lower, limits.upper, at, out, i, j
         ),
         len(samples),
         operations=float(samples.values.size) * at.shape[1],
         threads=threads,
     )
+    if samples.weights is not None:
+        _fill_in(samples, h.ravel(), limits, at, out)
     return out.reshape(shape)
+
+
+def _fill_in(samples: Samples, bandwidths: Array, bounds: Bounds, at: Array, out: Array) -> None:
+    """Sum again, all terms, where weights over hundreds of decades left a sum too small."""
+    assert samples.weights is not None
+    for row in np.flatnonzero((np.isnan(out) & ~np.isnan(at)).any(axis=-1) & (bandwidths > 0.0) & (samples.sizes > 0)):
+        own = slice(samples.offsets[row], samples.offsets[row + 1])
+        points = samples.values[own]
+        if points[0] >= bounds.lower and points[-1] <= bounds.upper:
+            density = truncated_sum(points, samples.weights[own], float(bandwidths[row]), *bounds)
+            density.log_density(at[row], out[row], 0, out.shape[1])

@@ -152,6 +152,7 @@ def _exact_log_sum(ladder: Peaks, x: float) -> float:
 def log_density_rows(
     values: Array,
     offsets: Index,
+    weights: Array | None,
     bandwidths: Array,
     lower: float,
     upper: float,
@@ -160,7 +161,10 @@ def log_density_rows(
     start: int,
     stop: int,
 ) -> None:
-    """Write the log-densities of many samples, row r of `at` (rows, m) under sample r with its own bandwidth."""
+    """Write the log-densities of many samples, row r of `at` (rows, m) under sample r with its own bandwidth.
+
+    NaN where weights over hundreds of decades leave a sum too small to be right.
+    """
     longest = 1
     for row in range(start, stop):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -173,10 +177,15 @@ def log_density_rows(
             out[row] = math.nan
             continue
         mass = float(points.size)
+        if weights is not None:
+            # Relative to the largest, as `_log_density_at` wants them.
+            own = weights[offsets[row] : offsets[row + 1]]
+            shares[: points.size] = own / own.max()
+            mass = shares[: points.size].sum()
         if bounded:
             mass = 0.0
-            for x in points:
-                mass += central_mass((lower - x) / h[0], (upper - x) / h[0])
+            for i in range(points.size):
+                mass += shares[i] * central_mass((lower - points[i]) / h[0], (upper - points[i]) / h[0])
         peaks = np.array([-math.log(mass * h[0]) - 0.5 * math.log(2.0 * math.pi)])
         whole[1] = points.size
         for j in range(at.shape[1]):
