@@ -221,7 +221,9 @@ def _scales(sd: Array, quartiles: Array, value: Array, lower: Array, upper: Arra
 
 def _spacings(samples: Samples, counts: Array, unit: Array, placed: Anchors) -> Array:
     """Mean, sd and skewness of log-spacings, and the share of ties, of the spacings to both sides of the anchors."""
-    own, spacing, votes = _beside(samples, placed) if samples.weights is None else _apart(samples, counts, placed)
+    own, spacing, votes = _beside(samples, placed)
+    if samples.weights is not None:
+        own, spacing, votes = _with_weights(samples, counts, placed, own, spacing, votes)
     spacing = spacing * (samples.effective_sizes / unit)[own]
     # With weights rounding may keep an interpolated value off the one that it is.
     tied = spacing <= np.where(samples.unequal, 1e-9, 0.0)[own]
@@ -251,34 +253,35 @@ def _beside(samples: Samples, placed: Anchors) -> tuple[Index, Array, Array]:
     return own, samples.values[above] - samples.values[above - 1], meant[above].astype(np.float64)
 
 
-def _apart(samples: Samples, counts: Array, placed: Anchors) -> tuple[Index, Array, Array]:
-    """The same with weights."""
-    own = np.repeat(np.arange(len(samples)), np.diff(placed.offsets))
-    here = samples.offsets[own] + placed.ranks
-    sides = [_to_one_side(samples, counts, placed, own, here, side) for side in (-1, 1)]
-    spacing, votes = (np.concatenate(parts) for parts in zip(*sides, strict=True))
-    return np.tile(own, 2), spacing, votes
+def _with_weights(
+    samples: Samples, counts: Array, placed: Anchors, own: Index, spacing: Array, votes: Array
+) -> tuple[Index, Array, Array]:
+    """The same, but for samples with unequal weights what weights make of it."""
+    rows = np.repeat(np.arange(len(samples)), np.diff(placed.offsets))
+    here = samples.offsets[rows] + placed.ranks
+    equal, unequal = ~samples.unequal[own], samples.unequal[rows]
+    parts = [(own[equal], spacing[equal], votes[equal])]
+    for side in (-1, 1):
+        found = _to_one_side(samples, counts, placed, rows, here, side)
+        parts.append((rows[unequal], *(part[unequal] for part in found)))
+    owns, spacings, ballots = zip(*parts, strict=True)
+    return np.concatenate(owns), np.concatenate(spacings), np.concatenate(ballots)
 
 
 def _to_one_side(
     samples: Samples, counts: Array, placed: Anchors, own: Index, here: Index, side: int
 ) -> tuple[Array, Array]:
-    """The spacing from each anchor to the next value on one side, and its vote.
+    """How far it is from each anchor to the next value on one side, and its vote.
 
-    With weights it reaches as far as one of n equally weighted points does on average, so that values which hardly
-    count do not part others. At the end of a sample its vote is less if there is less weight beyond the anchor.
+    That reaches as far as one of n equally weighted points does on average, so that values which hardly count do not
+    part others. At the end of a sample the vote is less if there is less weight beyond the anchor.
     """
-    x, end = samples.values, samples.offsets[own + 1] - 1 if side > 0 else samples.offsets[own]
-    beside = here + np.where(here == end, 0, side)
-    spacing, votes = np.abs(x[beside] - x[here]), placed.votes * (here != end)
-    if samples.weights is not None:
-        middles = middles_of(counts)
-        to_end = np.abs(middles[end] - middles[here])
-        reach, beyond = np.minimum(to_end, 1.0), np.minimum(to_end + 0.5 * (counts[end] - counts[here]), 1.0)
-        away = np.abs(np.interp(middles[here] + side * reach, middles, x) - x[here]) / np.maximum(reach, 1e-300)
-        unequal = samples.unequal[own]
-        spacing, votes = np.where(unequal, away, spacing), np.where(unequal, placed.votes * beyond, votes)
-    return spacing, votes
+    x, middles = samples.values, middles_of(counts)
+    end = samples.offsets[own + 1] - 1 if side > 0 else samples.offsets[own]
+    to_end = np.abs(middles[end] - middles[here])
+    reach, beyond = np.minimum(to_end, 1.0), np.minimum(to_end + 0.5 * (counts[end] - counts[here]), 1.0)
+    away = np.abs(np.interp(middles[here] + side * reach, middles, x) - x[here]) / np.maximum(reach, 1e-300)
+    return away, placed.votes * beyond
 
 
 def _place(out: Array, position: Array, below: Array, above: Array, odd: Array) -> None:

@@ -85,7 +85,7 @@ def test_values_count_by_their_counts_and_regions_by_places(n, bounds):
     expected = obvious(x, *bounds, anchors, counts)
     np.testing.assert_allclose(crowds, expected[0], atol=1e-11)
     np.testing.assert_allclose(sides, expected[1][:, SIDES], atol=1e-11)
-    np.testing.assert_allclose(pooled[0, : RUNGS.size], masses @ expected[0], atol=1e-11)
+    np.testing.assert_allclose(pooled[: RUNGS.size], masses @ expected[0], atol=1e-11)
     kept = np.maximum(masses, 1e-4 / n)
     for part, found in zip((NEAR, AROUND), np.split(around, 2, axis=1), strict=True):
         near = np.abs(places[:, None] - places) <= max(1.0, counts.sum() / part)
