@@ -216,7 +216,38 @@ def test_score_takes_the_same_column_of_both_files(run):
     assert json.loads(out)["mean_score"] != json.loads(other)["mean_score"]
 
 
+@pytest.fixture
+def weighed(file):
+    rng = np.random.default_rng(6)
+    x, w = rng.gamma(2.0, 1.0, 40), rng.gamma(1.0, 1.0, 40)
+    table = "\n".join(f"{a!r},{b!r}" for a, b in zip(x.tolist(), w.tolist(), strict=True))
+    return file("x,w\n" + table, "weighed.csv"), x, w
+
+
+def test_fit_takes_weights(run, weighed):
+    name, x, w = weighed
+    status, out, _ = run("fit", name, "--weights", "w", "--method", "silverman", "--json")
+    said, density = json.loads(out), akde.fit(x, weights=w, method="silverman")
+    assert (status, said["column"], said["weights"], said["observations"]) == (0, "x", "w", 40)
+    assert said["effective_size"] == pytest.approx(w.sum() ** 2 / np.sum(w**2), rel=1e-12)
+    assert (said["bandwidth"], said["mean"]) == (density.bandwidth, density.mean())
+    _, out, _ = run("fit", name, "--column", 1, "--weights", 2, "--bandwidth", 0.5, "--json")
+    assert json.loads(out)["mean"] == akde.KernelDensity(x, 0.5, weights=w).mean()
+
+
+def test_compare_and_score_take_weights(run, weighed):
+    name, x, w = weighed
+    status, out, _ = run("compare", name, "--weights", "w", "--methods", "silverman,sheather-jones-r", "--json")
+    rows = held_out_scores(x, ["silverman", "sheather-jones-r"], weights=w)
+    assert status == 0
+    assert [row["score"] for row in json.loads(out)["rows"]] == [rows[0].score.value, None]
+    _, out, _ = run("score", name, "--weights", "w", "--outcomes", name, "--method", "scott", "--json")
+    assert json.loads(out)["scores"] == akde.log_score(akde.fit(x, weights=w, method="scott"), x).tolist()
+
+
 FILES = {
+    "weighed": b"x,w\n1,1\n2,-3\n4,1\n",
+    "weightless": b"x,w\n1,0\n2,0\n4,0\n",
     "good": b"1\n2\n4\n7\n",
     "empty": b"",
     "gone": b"NA\nNA\n",
@@ -253,6 +284,10 @@ WRONG = {
     "undecodable": ("fit latin", "latin is not UTF-8 text"),
     "missing column": (f"fit {GEYSER} --column wating", "mean 'waiting'.*: eruptions, waiting"),
     "which column": (f"fit {GEYSER}", "2 columns of numbers: eruptions, waiting; choose"),
+    "a negative weight": ("fit weighed --weights w", "line 3: the weight in column 'w' is -3"),
+    "no weight at all": ("fit weightless --weights w", "all weights are zero"),
+    "missing weights": ("compare weighed --weights v", "no column 'v'"),
+    "weights for R": (f"fit {GEYSER} --weights waiting --method sheather-jones-r", "R's bw.SJ, which has no weights"),
     "one value": ("fit one", "fewer than two values"),
     "one value compared": ("compare one", "no method has an answer"),
     "constant": ("fit constant", "all values are equal"),

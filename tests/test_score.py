@@ -169,3 +169,19 @@ def test_paired_differences():
     for bad in [([1.0], [1.0, 2.0]), ([], [])]:
         with pytest.raises(InvalidSampleError, match="paired scores need one shape"):
             paired_difference(*bad)
+
+
+def test_weighted_paired_differences():
+    rng = np.random.default_rng(7)
+    a, b, w = *rng.standard_normal((2, 50)), rng.gamma(1.0, 1.0, 50)
+    found, shares = paired_difference(a, b, weights=w), w / w.sum()
+    mean, n = np.sum(shares * (a - b)), 1.0 / np.sum(shares**2)
+    assert found.value == pytest.approx(mean, rel=1e-12)
+    assert found.standard_error == pytest.approx(
+        math.sqrt(np.sum(shares**2 * (a - b - mean) ** 2) * n / (n - 1.0)), rel=1e-12
+    )
+    equal, none = paired_difference(a, b, weights=np.full(50, 3.0)), paired_difference(a, b)
+    assert equal.value == pytest.approx(none.value, rel=1e-12)
+    assert equal.standard_error == pytest.approx(none.standard_error, rel=1e-12)
+    with pytest.raises(InvalidSampleError, match="weights have shape"):
+        paired_difference(a, b, weights=[1.0])

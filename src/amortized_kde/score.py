@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.sample import read_numbers
+from amortized_kde.weights import effective_size, read_weights, relative_weights
 
 __all__ = [
     "HasLogDensity",
@@ -113,10 +114,14 @@ def expected_score_by_draws(density: HasLogDensity, draws: ArrayLike) -> Mean:
     return _mean(np.asarray(log_score(density, values)))
 
 
-def paired_difference(scores: ArrayLike, others: ArrayLike) -> Mean:
-    """Mean of ``scores - others`` over the same tasks, with the standard error of that paired difference.
+def paired_difference(scores: ArrayLike, others: ArrayLike, *, weights: ArrayLike | None = None) -> Mean:
+    r"""Mean of ``scores - others`` over the same tasks, with the standard error of that paired difference.
 
-    Negative means that `scores` are better.
+    Negative means that `scores` are better. With weights, which sum to 1 after division, it is the weighted mean d, and
+
+    .. math:: \mathrm{se}^2 = \frac{n}{n - 1} \sum_i w_i^2 (d_i - d)^2, \qquad n = 1 / \sum_i w_i^2,
+
+    which for equal weights is the same.
 
     Examples
     --------
@@ -126,7 +131,18 @@ def paired_difference(scores: ArrayLike, others: ArrayLike) -> Mean:
     a, b = read_numbers(scores, "scores"), read_numbers(others, "others")
     if a.shape != b.shape or a.size == 0:
         raise InvalidSampleError(f"paired scores need one shape with at least one entry, not {a.shape} and {b.shape}.")
+    if weights is not None:
+        return _weighted_mean((a - b).ravel(), read_weights(weights, a.shape).ravel())
     return _mean((a - b).ravel())
+
+
+def _weighted_mean(values: Array, weights: Array) -> Mean:
+    kept = relative_weights(weights)
+    n = effective_size(kept, kept.size)
+    shares = kept / kept.sum()
+    mean = float(np.sum(shares * values))
+    squares = float(np.sum((shares * (values - mean)) ** 2))
+    return Mean(mean, math.sqrt(squares * n / (n - 1.0)) if n > 1.0 else math.nan, values.size)
 
 
 def _mean(values: Array) -> Mean:

@@ -162,3 +162,27 @@ def test_the_row_is_frozen(sample):
     assert isinstance(row, HeldOutScore)
     with pytest.raises(AttributeError):
         row.bandwidth = 1.0
+
+
+def test_weighted_scores_are_those_of_weighted_fits(sample):
+    w = np.random.default_rng(8).gamma(1.0, 1.0, sample.size)
+    w[:3] = 0.0
+    (row,) = held_out_scores(sample, ["silverman"], weights=w, folds=5, rng=7)
+    order = np.argsort(sample)[w[np.argsort(sample)] > 0.0]
+    x, v = sample[order], w[order] / w.sum()
+    fold = np.random.default_rng(7).permutation(x.size) % 5
+    scores = np.empty(x.size)
+    for k in range(5):
+        kept = fold != k
+        h = bandwidth(x[kept], weights=v[kept], method="silverman")
+        scores[~kept] = -KernelDensity(x[kept], h, weights=v[kept]).logpdf(x[~kept]) / math.log(2.0)
+    assert row.score.value == pytest.approx(np.sum(v * scores), rel=1e-10)
+    assert row.bandwidth == bandwidth(sample, weights=w, method="silverman")
+    assert held_out_scores(sample, METHODS, weights=np.full(sample.size, 3.0)) == held_out_scores(sample, METHODS)
+
+
+def test_a_selector_without_weights_fails_alone(sample):
+    w = np.random.default_rng(9).gamma(1.0, 1.0, sample.size)
+    rows = held_out_scores(sample, ["sheather-jones-r", "scott"], weights=w)
+    assert [row.method for row in rows] == ["scott", "sheather-jones-r"]
+    assert "has no weights" in rows[1].failure

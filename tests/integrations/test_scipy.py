@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import gaussian_kde
 
 import amortized_kde as akde
-from amortized_kde.errors import DegenerateSampleError, FallbackWarning, InvalidBoundsError, InvalidSampleError
+from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError, InvalidSampleError
 from amortized_kde.integrations.scipy import BandwidthFactor, SingularSampleError, bandwidth_factor
 
 X = np.random.default_rng(1).gamma(2.0, 3.0, 60)
@@ -75,12 +75,21 @@ def test_equal_weights_are_no_weights():
     assert_allclose(kde.covariance, akde.bandwidth(X) ** 2, rtol=1e-13)
 
 
-def test_unequal_weights_change_the_factor_but_not_the_bandwidth():
-    weights = np.linspace(1.0, 2.0, X.size)
-    with pytest.warns(FallbackWarning, match="selectors know no weights"):
-        kde = gaussian_kde(X, bw_method=bandwidth_factor(), weights=weights)
-    assert_allclose(kde.covariance, akde.bandwidth(X) ** 2, rtol=1e-13)
-    assert abs(kde.factor - bandwidth_factor()(gaussian_kde(X))) > 1e-3
+@pytest.mark.parametrize("method", METHODS)
+def test_the_hosts_weights_are_used(method):
+    weights = np.random.default_rng(2).gamma(1.0, 1.0, X.size)
+    kde = gaussian_kde(X, bw_method=bandwidth_factor(method), weights=weights)
+    h = akde.bandwidth(X, weights=weights, method=method)
+    assert_allclose(kde.covariance, h**2, rtol=1e-12)
+    assert h != akde.bandwidth(X, method=method)
+    assert_allclose(kde(X), akde.KernelDensity(X, h, weights=weights).pdf(X), rtol=1e-10)
+
+
+def test_seaborn_hands_its_weights_on(ax):
+    weights, watch = np.random.default_rng(2).gamma(1.0, 1.0, X.size), Watch(bandwidth_factor())
+    seaborn.kdeplot(x=X, weights=weights, bw_method=watch, ax=ax)
+    # Once without weights, for the range of the axis, and then with them.
+    assert_allclose(watch.kernels(), [akde.bandwidth(X), akde.bandwidth(X, weights=weights)], rtol=1e-9)
 
 
 def test_a_point_of_weight_zero_is_not_there():

@@ -28,6 +28,7 @@ Y = np.random.default_rng(2).gamma(2.0, 3.0, (40, 1))
 
 # Scikit-learn's checks give an estimator of one variable arrays of one dimension, and then take columns of them.
 _INDEXED = "the check itself indexes a second dimension of the one-dimensional X that it made"
+_COLUMNS = "the check gives several columns, whatever the tags say"
 EXPECTED_FAILURES = {
     "check_dont_overwrite_parameters": _INDEXED,
     "check_n_features_in_after_fitting": _INDEXED,
@@ -41,6 +42,9 @@ EXPECTED_FAILURES = {
     "check_n_features_in": _INDEXED,
     "check_fit2d_predict1d": _INDEXED,
     "check_estimator_sparse_array": "SciPy cannot make the one-dimensional sparse arrays that the check asks it for",
+    "check_sample_weights_shape": _COLUMNS,
+    "check_sample_weights_not_overwritten": _COLUMNS,
+    "check_sample_weight_equivalence_on_dense_data": _COLUMNS,
     "check_fit1d": "one dimension is accepted, as the tag says",
 }
 
@@ -133,9 +137,38 @@ def test_three_dimensions_are_refused():
         AmortizedKernelDensity().fit(X[:, :, None])
 
 
-def test_weights_are_refused():
-    with pytest.raises(TypeError, match="sample_weight"):
-        AmortizedKernelDensity().fit(X, sample_weight=np.ones(len(X)))
+@pytest.mark.parametrize("method", ["amortized", "silverman"])
+def test_weights_are_those_of_fit(method):
+    w = np.random.default_rng(3).gamma(1.0, 1.0, len(X))
+    estimator = AmortizedKernelDensity(method=method).fit(X, sample_weight=w)
+    assert_array_equal(estimator.score_samples(Y), akde.fit(X[:, 0], weights=w, method=method).logpdf(Y[:, 0]))
+    assert estimator.bandwidth_ != AmortizedKernelDensity(method=method).fit(X).bandwidth_
+    equal = AmortizedKernelDensity(method=method).fit(X, sample_weight=np.full(len(X), 7.0))
+    assert_array_equal(equal.score_samples(Y), AmortizedKernelDensity(method=method).fit(X).score_samples(Y))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"), [(np.ones(3), "weights have shape"), (-np.ones(90), "not negative"), (np.zeros(90), "zero")]
+)
+def test_bad_weights_are_told(weights, message):
+    with pytest.raises(InvalidSampleError, match=message):
+        AmortizedKernelDensity().fit(X, sample_weight=weights)
+
+
+def test_a_grid_search_hands_weights_on():
+    w = np.random.default_rng(3).gamma(1.0, 1.0, len(X))
+    search = GridSearchCV(AmortizedKernelDensity(), {"method": ["silverman", "scott"]}, cv=3)
+    found = search.fit(X, sample_weight=w).best_estimator_
+    assert found.bandwidth_ == akde.bandwidth(X[:, 0], weights=w, method=search.best_params_["method"])
+
+
+def test_scores_count_by_their_weights():
+    estimator = AmortizedKernelDensity(bounds=(0, None)).fit(X)
+    w = np.random.default_rng(4).gamma(1.0, 1.0, len(Y))
+    assert_allclose(estimator.score(Y, sample_weight=w), np.sum(w * estimator.score_samples(Y)))
+    assert_allclose(estimator.score(Y, sample_weight=np.ones(len(Y))), estimator.score(Y))
+    beyond = [[-1.0], [1.0], [2.0]]
+    assert estimator.score(beyond, sample_weight=[0.0, 1.0, 1.0]) == estimator.score(beyond[1:])
 
 
 def test_an_unknown_method_is_told_when_it_is_needed():

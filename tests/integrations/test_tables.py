@@ -266,3 +266,61 @@ def test_files_that_cannot_be_written(tmp_path, name):
     density = KernelDensity([0.1, 0.2], bandwidth=0.1)
     with pytest.raises(UnreadableFileError, match="cannot be written"):
         write_density(str(tmp_path / name), density, density.grid(5))
+
+
+WEIGHTED = "who,x,w\nann,1.5,2\nbob,-2,0\ncyd,30,0.5\n"
+
+
+@pytest.mark.parametrize("weights", ["w", "3"])
+def test_weights_are_read_beside_their_numbers(table, weights):
+    # The other column of numbers is then the one that is meant.
+    found = read_column(table(WEIGHTED), weights=weights)
+    assert (found.name, found.values.tolist()) == ("x", [1.5, -2.0, 30.0])
+    assert (found.weights_name, found.weights.tolist()) == ("w", [2.0, 0.0, 0.5])
+    assert read_column(table(WEIGHTED), "x").weights is None
+
+
+@pytest.mark.parametrize("hole", ["", "NA"])
+def test_many_weights_and_missing_ones(table, hole):
+    rng = np.random.default_rng(1)
+    x, w = rng.standard_normal(300), rng.gamma(1.0, 1.0, 300)
+    lines = [f"{a!r};{b!r}" for a, b in zip(x.tolist(), w.tolist(), strict=True)]
+    plain = read_column(table("x;w\n" + "\n".join(lines)), "x", weights="w")
+    assert np.array_equal(plain.values, x)
+    assert np.array_equal(plain.weights, w)
+    lines[7], lines[200] = f"{float(x[7])!r};{hole}", f"{hole};1.0"
+    holes = table("x;w\n" + "\n".join(lines))
+    found = read_column(holes, "x", weights="w", nan="omit")
+    assert (found.omitted, found.values.size, found.weights.size) == (2, 298, 298)
+    assert np.array_equal(found.weights, np.delete(w, [7, 200]))
+    with pytest.raises(InvalidSampleError, match="line 202: the value in column 'x' is missing"):
+        read_column(holes, "x", weights="w")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("x,w\n1,2\n2,-1\n", "line 3: the weight in column 'w' is -1; weights must be there"),
+        ("x,w\n1,2\n2,inf\n", "line 3: the weight in column 'w' is inf"),
+        ("x,w\n1,2\n2,\n", "line 3: the weight in column 'w' is missing"),
+        ("x,w\n" + "1,2\n" * 150 + "2,-1\n", "line 152: the weight in column 'w' is -1"),
+    ],
+)
+def test_bad_weights_are_told_by_their_line(table, content, sentence):
+    with pytest.raises(InvalidSampleError, match=sentence):
+        read_column(table(content), "x", weights="w")
+
+
+def test_a_column_of_weights_that_is_not_there(table):
+    with pytest.raises(UnreadableFileError, match="no column 'v'"):
+        read_column(table(WEIGHTED), "x", weights="v")
+    with pytest.raises(InvalidSampleError, match=r"no line of .* has both"):
+        read_column(table("x,w\n1,\n,2\n"), "x", weights="w", nan="omit")
+
+
+def test_weights_in_parquet(tmp_path):
+    pd = pytest.importorskip("pandas")
+    path = tmp_path / "x.parquet"
+    pd.DataFrame({"x": [1.0, 2.0, None], "w": [3, 1, 2]}).to_parquet(path)
+    found = read_column(str(path), weights="w", nan="omit")
+    assert (found.name, found.values.tolist(), found.weights.tolist()) == ("x", [1.0, 2.0], [3.0, 1.0])

@@ -18,7 +18,7 @@ from amortized_kde.domain import check_inside, read_bounds
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning, InvalidParameterError
 from amortized_kde.estimate import fit
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.sample import read_sample
+from amortized_kde.sample import Sample, read_sample
 from amortized_kde.score import LN2, Mean, paired_difference
 from amortized_kde.selectors import find_selector
 
@@ -57,6 +57,7 @@ def held_out_scores(
     methods: Sequence[str],
     *,
     bounds: Sequence[float | None] | None = None,
+    weights: ArrayLike | None = None,
     folds: int = FOLDS,
     rng: np.random.Generator | int = 0,
     threads: int | None = None,
@@ -65,7 +66,8 @@ def held_out_scores(
 
     .. math:: \frac1n \sum_{k} \sum_{i \in k} -\log_2 q_{-k}(x_i),
 
-    with q_-k the density that the selector makes of all observations outside fold k.
+    with q_-k the density that the selector makes of all observations outside fold k. With weights it is the weighted
+    mean over the observations.
 
     Parameters
     ----------
@@ -75,6 +77,8 @@ def held_out_scores(
         Names from `selectors()`.
     bounds : (float or None, float or None), optional
         Hard limits of every density.
+    weights : array_like of shape (n,), optional
+        Importance weights; observations of weight zero are left out.
     folds : int
         Number of random folds, of sizes that differ by one at most; with fewer than so many observations each is a
         fold of its own.
@@ -106,23 +110,25 @@ def held_out_scores(
         raise InvalidParameterError("there is nothing to compare; name at least one method.")
     for name in names:
         find_selector(name)
-    sample = read_sample(x)
+    sample = read_sample(x, weights=weights)
+    # Equal weights take the path of none.
+    sample = Sample(sample.values, sample.as_batch().weights)
     check_inside(sample.values, read_bounds(bounds))
     fold = np.random.default_rng(rng).permutation(sample.values.size) % min(folds, sample.values.size)
-    return _rank([_judge(name, sample.values, fold, bounds, threads) for name in names])
+    return _rank([_judge(name, sample, fold, bounds, threads) for name in names], sample.weights)
 
 
-def _judge(method: str, values: Array, fold: Index, bounds: Limits, threads: int | None) -> tuple[HeldOutScore, Array]:
+def _judge(method: str, sample: Sample, fold: Index, bounds: Limits, threads: int | None) -> tuple[HeldOutScore, Array]:
     """One row, not yet compared, and the score of each observation (empty if there is none)."""
     # A single observation leaves nothing to fit on.
-    training = [values[fold != k] for k in range(int(fold.max()) + 1)] if values.size > 1 else []
-    (whole, *parts), note = _fit_all([values, *training], method, bounds, threads)
-    scores = _scores(values, fold, parts, threads)
+    training = [_part(sample, fold != k) for k in range(int(fold.max()) + 1)] if sample.values.size > 1 else []
+    (whole, *parts), note = _fit_all([sample, *training], method, bounds, threads)
+    scores = _scores(sample.values, fold, parts, threads)
     density = whole if isinstance(whole, KernelDensity) else None
     row = HeldOutScore(
         method=method,
         bandwidth=None if density is None else density.bandwidth,
-        score=paired_difference(scores, np.zeros(scores.size)) if scores.size else None,
+        score=paired_difference(scores, np.zeros(scores.size), weights=sample.weights) if scores.size else None,
         difference=None,
         modes=None if density is None else density.modes(prominence=PROMINENCE).size,
         failure=_failure(whole, parts),
@@ -132,8 +138,12 @@ def _judge(method: str, values: Array, fold: Index, bounds: Limits, threads: int
     return row, scores
 
 
+def _part(sample: Sample, kept: NDArray[np.bool_]) -> Sample:
+    return Sample(sample.values[kept], None if sample.weights is None else sample.weights[kept])
+
+
 def _fit_all(
-    samples: list[Array], method: str, bounds: Limits, threads: int | None
+    samples: list[Sample], method: str, bounds: Limits, threads: int | None
 ) -> tuple[list[KernelDensity | str], str | None]:
     """A density or a sentence of failure for each, and what warnings there were and how often."""
     found: list[KernelDensity | str] = [""] * len(samples)
@@ -141,14 +151,16 @@ def _fit_all(
     def work(start: int, stop: int) -> None:
         for k in range(start, stop):
             try:
-                found[k] = fit(samples[k], bounds=bounds, method=method, threads=1)
+                part = samples[k]
+                found[k] = fit(part.values, weights=part.weights, bounds=bounds, method=method, threads=1)
             except AmortizedKdeError as error:
                 found[k] = str(error)
 
     # Recorded around all threads, not in each: the list of filters belongs to the process.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AmortizedKdeWarning)
-        run_in_pieces(work, len(samples), operations=sum(float(part.size) ** 2 for part in samples), threads=threads)
+        operations = sum(float(part.values.size) ** 2 for part in samples)
+        run_in_pieces(work, len(samples), operations=operations, threads=threads)
     told = Counter(str(warning.message) for warning in caught if issubclass(warning.category, AmortizedKdeWarning))
     return found, " ".join(f"{text} ({count} of {len(samples)} fits)" for text, count in told.items()) or None
 
@@ -170,8 +182,11 @@ def _failure(whole: KernelDensity | str, parts: list[KernelDensity | str]) -> st
     return f"in {len(failed)} of {len(parts)} folds: {failed[0]}" if failed else None
 
 
-def _rank(results: list[tuple[HeldOutScore, Array]]) -> list[HeldOutScore]:
+def _rank(results: list[tuple[HeldOutScore, Array]], weights: Array | None) -> list[HeldOutScore]:
     """Best first, with the paired difference of every score to the best."""
-    scored = sorted((result for result in results if result[1].size), key=lambda result: float(np.mean(result[1])))
-    ranked = [replace(row, difference=paired_difference(scores, scored[0][1])) for row, scores in scored]
+    means = [(row.score.value, row, scores) for row, scores in results if row.score is not None]
+    scored = [(row, scores) for _, row, scores in sorted(means, key=lambda entry: entry[0])]
+    ranked = [
+        replace(row, difference=paired_difference(scores, scored[0][1], weights=weights)) for row, scores in scored
+    ]
     return ranked + [row for row, scores in results if not scores.size]

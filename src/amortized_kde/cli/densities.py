@@ -31,6 +31,10 @@ File = Annotated[
     str, typer.Argument(metavar="FILE", help="CSV, TSV, one number a line, or Parquet; - for standard input.")
 ]
 ColumnName = Annotated[str | None, typer.Option("--column", metavar="NAME", help="Column, by name or number from 1.")]
+WeightsName = Annotated[
+    str | None,
+    typer.Option("--weights", metavar="COLUMN", help="Column of importance weights, by name or number from 1."),
+]
 BoundsPair = Annotated[
     tuple[str, str] | None,
     typer.Option(
@@ -57,6 +61,7 @@ Threads = Annotated[
 def fit(
     file: File,
     column: ColumnName = None,
+    weights: WeightsName = None,
     bounds: BoundsPair = None,
     method: Method = None,
     bandwidth: Bandwidth = None,
@@ -73,7 +78,7 @@ def fit(
     from amortized_kde.benchmark.heldout import PROMINENCE
     from amortized_kde.integrations.tables import read_column, write_density
 
-    data = read_column(file, column, nan=nan.value)
+    data = read_column(file, column, weights=weights, nan=nan.value)
     density = _fit(data, bounds, method, bandwidth, threads)
     if out is not None:
         write_density(out, density, density.grid(grid), threads=threads)
@@ -93,6 +98,7 @@ def fit(
 def compare(
     file: File,
     column: ColumnName = None,
+    weights: WeightsName = None,
     bounds: BoundsPair = None,
     methods: Annotated[
         str | None, typer.Option("--methods", metavar="A,B,...", help="Which to compare; default: all.")
@@ -110,16 +116,17 @@ def compare(
     from amortized_kde.integrations.tables import read_column
 
     names = selectors() if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
-    data = read_column(file, column, nan=nan.value)
+    data = read_column(file, column, weights=weights, nan=nan.value)
     limits = _read_bounds(bounds)
-    rows = held_out_scores(data.values, names, bounds=limits, folds=folds, threads=threads)
+    rows = held_out_scores(data.values, names, bounds=limits, weights=data.weights, folds=folds, threads=threads)
     if all(row.bandwidth is None for row in rows):
         raise DegenerateSampleError(
             f"no method has an answer for column {data.name!r} of {data.source}; the first: {rows[0].failure}"
         )
     if plot is not None:
         _draw_all(plot, rows, data, limits, grid)
-    protocol = f"{folds}-fold held-out" if folds < data.values.size else "leave-one-out"
+    used = data.values.size if data.weights is None else int((data.weights > 0.0).sum())
+    protocol = f"{folds}-fold held-out" if folds < used else "leave-one-out"
     facts = {**_about_data(data), "bounds": limits or (None, None), "files": [] if plot is None else [plot]}
     if as_json:
         print_json({**facts, "protocol": protocol, "rows": [about_row(row) for row in rows]})
@@ -133,6 +140,7 @@ def score(
         str, typer.Option("--outcomes", metavar="FILE", help="Where the truth fell: numbers to score.")
     ],
     column: ColumnName = None,
+    weights: WeightsName = None,
     outcomes_column: Annotated[
         str | None,
         typer.Option("--outcomes-column", metavar="NAME", help="Column of the outcomes; default: as FILE's."),
@@ -150,7 +158,7 @@ def score(
 
     if file == outcomes == STANDARD_INPUT:
         raise InvalidParameterError("standard input can be read only once; give FILE or --outcomes a file's name.")
-    data = read_column(file, column, nan=nan.value)
+    data = read_column(file, column, weights=weights, nan=nan.value)
     truth = read_column(outcomes, outcomes_column, prefer=data.name, nan=nan.value)
     density = _fit(data, bounds, method, bandwidth, threads)
     scores = log_score(density, truth.values)
@@ -191,10 +199,12 @@ def _fit(
 
     limits = _read_bounds(bounds)
     if bandwidth is None:
-        return akde.fit(data.values, bounds=limits, method=method or DEFAULT_METHOD, threads=threads)
+        return akde.fit(
+            data.values, weights=data.weights, bounds=limits, method=method or DEFAULT_METHOD, threads=threads
+        )
     if method is not None:
         raise InvalidParameterError("--method and --bandwidth exclude each other; give one of them.")
-    return akde.KernelDensity(data.values, bandwidth, bounds=limits)
+    return akde.KernelDensity(data.values, bandwidth, bounds=limits, weights=data.weights)
 
 
 def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) -> None:
@@ -239,12 +249,13 @@ def _save(ax: Any, path: str) -> None:
 
 
 def _about_data(data: "Column") -> dict[str, Any]:
-    return {
-        "file": data.source,
-        "column": data.name,
-        "observations": data.values.size,
-        "missing_omitted": data.omitted,
-    }
+    facts = {"file": data.source, "column": data.name, "observations": data.values.size}
+    if data.weights is not None:
+        from amortized_kde.sample import read_sample
+
+        size = read_sample(data.values, weights=data.weights).effective_size
+        facts |= {"weights": data.weights_name, "effective_size": size}
+    return {**facts, "missing_omitted": data.omitted}
 
 
 def _about(density: "KernelDensity", data: "Column") -> dict[str, Any]:

@@ -5,7 +5,6 @@ of the data as that object takes it (n - 1 below; weighted, if it has weights). 
 """
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 from amortized_kde.domain import OPEN, Bounds, read_bounds
-from amortized_kde.errors import DegenerateSampleError, FallbackWarning, InvalidSampleError
+from amortized_kde.errors import DegenerateSampleError, InvalidSampleError
 from amortized_kde.estimate import DEFAULT_METHOD, bandwidth
 
 __all__ = ["BandwidthFactor", "SingularSampleError", "bandwidth_factor"]
@@ -38,7 +37,7 @@ class BandwidthFactor:
         """Give the factor for a density object with a `dataset` of shape (1, n) and, perhaps, `weights`."""
         values, weights = _read_host(kde)
         try:
-            h = bandwidth(_weighing(values, weights), method=self.method, bounds=self.bounds)
+            h = bandwidth(values, weights=weights, method=self.method, bounds=self.bounds)
         except DegenerateSampleError as error:
             raise SingularSampleError(str(error)) from None
         variance = float(np.cov(values, aweights=weights))
@@ -51,7 +50,8 @@ def bandwidth_factor(method: str = DEFAULT_METHOD, *, bounds: Sequence[float | N
     r"""Make a ``bw_method`` for SciPy, pandas, seaborn and matplotlib.
 
     They multiply the covariance of the data by the square of the factor h / s that it gives, s² being that covariance,
-    so that their kernel has the standard deviation h that `amortized_kde.bandwidth` gives for the same data.
+    so that their kernel has the standard deviation h that `amortized_kde.bandwidth` gives for the same data and, where
+    the host has them, weights.
 
     Parameters
     ----------
@@ -75,11 +75,6 @@ def bandwidth_factor(method: str = DEFAULT_METHOD, *, bounds: Sequence[float | N
     SingularSampleError
         If the data have no scale. It is also NumPy's ``LinAlgError``.
 
-    Warns
-    -----
-    FallbackWarning
-        If the host's weights differ: h is then chosen as if all points of positive weight weighed the same.
-
     Examples
     --------
     >>> from scipy.stats import gaussian_kde
@@ -100,18 +95,3 @@ def _read_host(kde: Any) -> tuple[Array, Array | None]:
             "give one sample of shape (n,), such as x.ravel(), or another bw_method."
         )
     return dataset[0], getattr(kde, "weights", None)
-
-
-def _weighing(values: Array, weights: Array | None) -> Array:
-    """The values of positive weight."""
-    if weights is None:
-        return values
-    present = weights > 0.0
-    kept = weights[present]
-    if kept.size and kept.min() < kept.max():
-        warnings.warn(
-            "selectors know no weights: the bandwidth was chosen as if all points of positive weight weighed the same.",
-            FallbackWarning,
-            stacklevel=2,
-        )
-    return values[present]

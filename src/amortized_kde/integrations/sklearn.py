@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError
 from amortized_kde.estimate import DEFAULT_METHOD, fit
+from amortized_kde.weights import read_weights
 
 try:
     from sklearn.base import BaseEstimator, DensityMixin
@@ -49,8 +50,9 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    `fit` takes no ``sample_weight``, because selectors know no weights. Scores are natural logarithms here, and higher
-    is better, as everywhere in scikit-learn; `amortized_kde.log_score` gives bits, and lower is better.
+    Weights of `fit` are importance weights: only their ratios matter, so whole numbers are not counts of repeated rows,
+    which would be smoothed less. Scores are natural logarithms here, and higher is better, as everywhere in
+    scikit-learn; `amortized_kde.log_score` gives bits, and lower is better.
 
     Examples
     --------
@@ -75,7 +77,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.bounds = bounds
         self.truncate = truncate
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Make the density of a sample.
 
         Parameters
@@ -84,16 +86,20 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             The sample.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,), optional
+            Importance weights.
 
         Raises
         ------
         InvalidSampleError
-            If `X` has more than one column.
+            If `X` has more than one column, or the weights do not fit it.
         ValueError
             What scikit-learn raises for missing, infinite or complex numbers, and what `amortized_kde.fit` raises.
         """
         values = self._read_column(X, reset=True)
-        self.density_ = fit(values, method=self.method, bounds=self.bounds, truncate=self.truncate)
+        self.density_ = fit(
+            values, weights=sample_weight, method=self.method, bounds=self.bounds, truncate=self.truncate
+        )
         self.bandwidth_ = self.density_.bandwidth
         return self
 
@@ -102,9 +108,18 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return np.asarray(self.density_.logpdf(self._read_column(X, reset=False)))
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Give the total log-likelihood of `X`: the sum of `score_samples`, higher is better; `y` is ignored."""
-        return float(np.sum(self.score_samples(X)))
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Give the total log-likelihood of `X`: the sum of `score_samples`, each times its weight if there are any.
+
+        Higher is better; `y` is ignored.
+        """
+        scores = self.score_samples(X)
+        if sample_weight is None:
+            return float(np.sum(scores))
+        weights = read_weights(sample_weight, scores.shape)
+        # What has no weight is not there, even where its score is minus infinity.
+        used = weights > 0.0
+        return float(np.sum(weights[used] * scores[used]))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw from the density.

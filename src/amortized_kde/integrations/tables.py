@@ -14,7 +14,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,17 @@ _LISTED = 20
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers in the order of the file, its name there, and how many missing ones were left out."""
+    """Numbers in the order of the file, its name there, and how many missing ones were left out.
+
+    `weights` are those of the numbers, from the column `weights_name`, if one was asked for.
+    """
 
     source: str
     name: str
     values: Array
     omitted: int
+    weights: Array | None = None
+    weights_name: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +65,14 @@ class _Table:
     delimiter: str | None
 
 
-def read_column(source: str, column: str | None = None, *, prefer: str | None = None, nan: Nan = "raise") -> Column:
+def read_column(
+    source: str,
+    column: str | None = None,
+    *,
+    weights: str | None = None,
+    prefer: str | None = None,
+    nan: Nan = "raise",
+) -> Column:
     r"""Read one column of numbers.
 
     Parameters
@@ -69,10 +81,12 @@ def read_column(source: str, column: str | None = None, *, prefer: str | None = 
         A file's name, or "-" for standard input.
     column : str, optional
         The column's name, or its number from 1. Needed only where more than one column holds numbers.
+    weights : str, optional
+        Name or number of a column of importance weights, one for each number.
     prefer : str, optional
         The name that decides where `column` is not given and several columns hold numbers.
     nan : {"raise", "omit"}
-        What to do with missing values: empty cells, NA, NaN, null.
+        What to do with missing values and weights: empty cells, NA, NaN, null.
 
     Raises
     ------
@@ -96,17 +110,20 @@ def read_column(source: str, column: str | None = None, *, prefer: str | None = 
     label = "standard input" if source == STANDARD_INPUT else source
     content = _read_bytes(source, label)
     if content[:4] == PARQUET_MAGIC or Path(source).suffix.lower() in (".parquet", ".pq"):
-        name, values = _read_parquet(content, label, column, prefer)
-        return _finite(label, name, values, range(1, values.size + 1), nan, where="row")
+        names, columns = _read_parquet(content, label, column, weights, prefer)
+        return _finite(label, names, columns, range(1, columns[0].size + 1), nan, where="row")
     text = _decode(content, label)
     table = _read_table(text, label, _PREVIEW + 1)
-    index = _choose(label, table.names, _numeric(table), column, prefer, header=table.header)
+    chosen = _choose_both(label, table.names, _numeric(table), column, weights, prefer, header=table.header)
+    names = [table.names[index] for index in chosen]
     if len(table.rows) >= _PREVIEW:
-        plain = _plain_numbers(text, table, index)
-        if plain is not None:
-            return Column(label, table.names[index], plain, 0)
+        plain = [numbers for index in chosen if (numbers := _plain_numbers(text, table, index)) is not None]
+        # What is refused is refused by its line, which this parser does not know.
+        if len(plain) == len(chosen) and all(beside.min() >= 0.0 for beside in plain[1:]):
+            found = Column(label, names[0], plain[0], 0)
+            return found if weights is None else replace(found, weights=plain[1], weights_name=names[1])
         table = _read_table(text, label)
-    return _finite(label, table.names[index], _numbers(table, index), table.lines, nan, where="line")
+    return _finite(label, names, [_numbers(table, index) for index in chosen], table.lines, nan)
 
 
 def _read_bytes(source: str, label: str) -> bytes:
@@ -222,6 +239,24 @@ def _numeric(table: _Table) -> list[str]:
     return found
 
 
+def _choose_both(
+    label: str,
+    names: Sequence[str],
+    numeric: Sequence[str],
+    column: str | None,
+    weights: str | None,
+    prefer: str | None,
+    *,
+    header: bool,
+) -> list[int]:
+    """The positions of the column that is meant and, if asked for, of its weights, which are not meant else."""
+    if weights is None:
+        return [_choose(label, names, numeric, column, prefer, header=header)]
+    beside = _find(label, names, weights, header=header)
+    others = [name for name in numeric if name != names[beside]]
+    return [_choose(label, names, others, column, prefer, header=header), beside]
+
+
 def _choose(
     label: str, names: Sequence[str], numeric: Sequence[str], column: str | None, prefer: str | None, *, header: bool
 ) -> int:
@@ -298,10 +333,13 @@ def _numbers(table: _Table, index: int) -> Array:
     return out
 
 
-def _finite(label: str, name: str, values: Array, lines: Sequence[int], nan: Nan, *, where: str) -> Column:
+def _finite(
+    label: str, names: list[str], columns: list[Array], lines: Sequence[int], nan: Nan, *, where: str = "line"
+) -> Column:
     """Refuse what no sample may hold, by line; drop missing values if asked to."""
     if nan not in ("raise", "omit"):
         raise InvalidParameterError(f"--nan must be raise or omit, not {nan!r}.")
+    name, values = names[0], columns[0]
     infinite, missing = np.flatnonzero(np.abs(values) > LARGEST), np.isnan(values)
     if values.size == 0:
         raise InvalidSampleError(f"column {name!r} of {label} is empty; at least one number is needed.")
@@ -317,10 +355,25 @@ def _finite(label: str, name: str, values: Array, lines: Sequence[int], nan: Nan
             f"{label}, {where} {lines[int(np.argmax(missing))]}: the value in column {name!r} is missing "
             f"({int(missing.sum())} of {values.size} are); remove such lines or pass --nan omit."
         )
-    return Column(label, name, values[~missing], int(missing.sum()))
+    if len(columns) == 1:
+        return Column(label, name, values[~missing], int(missing.sum()))
+    weights, without = columns[1], np.isnan(columns[1]) & ~missing
+    bad = np.flatnonzero(((weights < 0.0) | np.isinf(weights) | (without & (nan == "raise"))) & ~missing)
+    if bad.size:
+        given = "missing" if without[bad[0]] else f"{weights[bad[0]]:g}"
+        raise InvalidSampleError(
+            f"{label}, {where} {lines[bad[0]]}: the weight in column {names[1]!r} is {given}; weights must be there, "
+            "finite and not negative."
+        )
+    kept = ~(missing | without)
+    if not kept.any():
+        raise InvalidSampleError(f"no line of {label} has both a value {name!r} and a weight {names[1]!r}.")
+    return Column(label, name, values[kept], int(np.sum(~kept)), weights[kept], names[1])
 
 
-def _read_parquet(content: bytes, label: str, column: str | None, prefer: str | None) -> tuple[str, Array]:
+def _read_parquet(
+    content: bytes, label: str, column: str | None, weights: str | None, prefer: str | None
+) -> tuple[list[str], list[Array]]:
     try:
         from pyarrow import ArrowException, parquet, types
     except ImportError:
@@ -331,14 +384,15 @@ def _read_parquet(content: bytes, label: str, column: str | None, prefer: str | 
         file = parquet.ParquetFile(io.BytesIO(content))
         schema = file.schema_arrow
         numeric = [field.name for field in schema if _holds_numbers(types, field.type)]
-        index = _choose(label, schema.names, numeric, column, prefer, header=True)
-        name = schema.names[index]
-        if name not in numeric:
-            raise InvalidSampleError(
-                f"column {name!r} of {label} holds {schema.field(index).type}, not numbers; choose another column."
-            )
-        chosen = file.read(columns=[name]).column(0)
-        return name, np.asarray(chosen.cast("float64").to_numpy(), dtype=np.float64)
+        chosen = _choose_both(label, schema.names, numeric, column, weights, prefer, header=True)
+        names = [schema.names[index] for index in chosen]
+        for index, name in zip(chosen, names, strict=True):
+            if name not in numeric:
+                raise InvalidSampleError(
+                    f"column {name!r} of {label} holds {schema.field(index).type}, not numbers; choose another column."
+                )
+        columns = [file.read(columns=[name]).column(0).cast("float64").to_numpy() for name in names]
+        return names, [np.asarray(numbers, dtype=np.float64) for numbers in columns]
     except (ArrowException, OSError) as error:
         if isinstance(error, UnreadableFileError):
             raise
