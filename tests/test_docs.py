@@ -60,7 +60,7 @@ def test_the_command_line_prints_what_the_page_shows(command, shown, beside_exam
         assert real == (pytest.approx(said, rel=0.1) if isinstance(said, float) else said), printed.stdout
 
 
-@pytest.mark.parametrize("page", ["index", "methods", "bounds", "ensembles"])
+@pytest.mark.parametrize("page", ["index", "methods", "bounds", "weights", "ensembles"])
 def test_pages_for_users_have_examples(page):
     assert doctest.DocTestParser().get_examples((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
 

@@ -250,3 +250,52 @@ def test_options_are_keywords():
     for act in (akde.bandwidth, akde.fit):
         with pytest.raises(TypeError):
             act(X, "silverman")
+
+
+@pytest.mark.parametrize("method", ["amortized", "amortized:gmm32", "silverman"])
+def test_weights_of_a_batch(method):
+    x, w = RNG.standard_normal((3, 4, 25)), RNG.gamma(1.0, 1.0, (3, 4, 25))
+    found = akde.bandwidth(x, weights=w, method=method, axis=1)
+    alike = akde.bandwidth(x, weights=w[0, :, 0], method=method, axis=1)
+    for i in range(3):
+        for j in range(25):
+            assert found[i, j] == pytest.approx(
+                akde.bandwidth(x[i, :, j], weights=w[i, :, j], method=method), rel=1e-12
+            )
+            one = akde.bandwidth(x[i, :, j], weights=w[0, :, 0], method=method)
+            assert alike[i, j] == pytest.approx(one, rel=1e-12)
+
+
+def test_a_row_without_weight_is_an_empty_one():
+    x, w = RNG.standard_normal((2, 9)), [[0.0] * 9, [1.0, *[2.0] * 8]]
+    with pytest.warns(BadRowsWarning, match=r"1 of 2 samples have no answer \(NaN\): 1 × empty or all missing"):
+        found = akde.bandwidth(x, weights=w, axis=-1)
+    assert np.isnan(found).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("act", [akde.bandwidth, akde.fit])
+def test_bad_weights(act):
+    for weights, message in (
+        (X[:5], "weights have shape"),
+        (-X, "not negative"),
+        (0.0 * X, "all weights are zero"),
+        (["a"] * 60, "real numbers"),
+    ):
+        with pytest.raises(InvalidSampleError, match=message):
+            act(X, weights=weights)
+
+
+def test_the_working_domain_is_wider_where_weights_make_the_sample_smaller():
+    w = np.append(np.ones(59), 30.0)
+    n = w.sum() ** 2 / np.sum(w**2)
+    margin = np.ptp(X) / (n - 1.0)
+    expected = (X.min() - margin, X.max() + margin)
+    assert akde.fit(X, weights=w).domain == pytest.approx(expected, rel=1e-12)
+    assert akde.fit(X, weights=w, method="silverman").domain == pytest.approx(expected, rel=1e-12)
+    assert akde.KernelDensity(X, 1.0, weights=w).domain == pytest.approx(expected, rel=1e-12)
+    assert akde.fit(X, weights=w, truncate=True).bounds == pytest.approx(expected, rel=1e-12)
+
+
+def test_points_of_weight_zero_need_not_lie_inside_the_bounds():
+    h = akde.bandwidth([-5.0, *X], weights=[0.0, *np.ones(60)], bounds=(0, None))
+    assert h == akde.bandwidth(X, bounds=(0, None))
