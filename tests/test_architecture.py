@@ -15,7 +15,10 @@ PACKAGE = Path(amortized_kde.__file__).parent
 # Imports go only downward in this table.
 RANKS = {
     1: ["errors", "numerics", "figures", "sketch"],
-    2: ["reading", "weights", "sample", "domain", "shape", "background", "blend", "moments", "kernels", "entropy"],
+    2: [
+        *("reading", "weights", "sample", "domain", "shape", "background", "blend"),
+        *("moments", "kernels", "sums", "entropy"),
+    ],
     3: ["parts", "composition", "distribution", "density", "ensembles", "features", "anchors", "ladder"],
     4: ["score", "network", "ladder_network", "models"],
     5: ["selectors", "tasks"],
@@ -35,6 +38,9 @@ NEIGHBOURS = {
     ("kernels", "blend"),
     ("kernels", "moments"),
     ("moments", "blend"),
+    ("sums", "background"),
+    ("sums", "kernels"),
+    ("sums", "moments"),
     ("composition", "parts"),
     ("density", "composition"),
     ("density", "distribution"),

@@ -268,7 +268,7 @@ def test_old_files_are_read_and_half_a_new_one_is_not(tmp_path):
     assert (d.bandwidth, d.method) == (0.3, "lcv")
     assert np.array_equal(d.logpdf(X), KernelDensity(X, bandwidth=0.3).logpdf(X))
     np.savez(tmp_path / "half.npz", format=2, bandwidth=0.3, **parts)
-    with pytest.raises(UnreadableFileError, match="format 1 or 2"):
+    with pytest.raises(UnreadableFileError, match="format 1, 2 or 3"):
         KernelDensity.load(tmp_path / "half.npz")
 
 

@@ -62,10 +62,21 @@ class Composition:
 
     @property
     def shares(self) -> Array:
-        """How much of each point is spread by each rung's kernel, of shape (rungs, n); over the rungs they sum to 1."""
-        if self._parts.shares is None:
+        """How much of each point is spread by each rung's kernel, of shape (rungs, n); over the rungs they sum to 1.
+
+        Of large samples they are kept at some hundred points only, and made anew each time they are asked for.
+        """
+        parts = self._parts
+        if parts.shares is None:
             return np.broadcast_to(1.0, (1, self.points.size))
-        return self._parts.shares
+        if parts.anchors is None:
+            return parts.shares
+        return np.stack([self._at_points(row) for row in parts.shares])
+
+    def _at_points(self, row: Array) -> Array:
+        """What is linear in rank between the anchors, at every point."""
+        anchors = self._parts.anchors
+        return row if anchors is None else np.interp(np.arange(self.points.size), anchors, row)
 
     @property
     def epsilon(self) -> float:
@@ -83,7 +94,7 @@ class Composition:
         if self._parts.shares is None:
             local = np.full(self.points.size, self.bandwidth)
         else:
-            local = np.exp(np.log(self.bandwidths) @ self.shares)
+            local = np.exp(self._at_points(np.log(self.bandwidths) @ self._parts.shares))
         local.flags.writeable = False
         return local
 

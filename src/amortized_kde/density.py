@@ -18,9 +18,10 @@ from amortized_kde.composition import Composition
 from amortized_kde.distribution import Distribution
 from amortized_kde.domain import Bounds, Domain, read_bounds
 from amortized_kde.errors import MissingExtraError
-from amortized_kde.kernels import KernelSum, ladder_sum, truncated_sum
+from amortized_kde.kernels import KernelSum
 from amortized_kde.parts import ladder_parts, one_bandwidth_parts
 from amortized_kde.sample import Nan, Sample, read_sample
+from amortized_kde.sums import ladder_sum, truncated_sum
 
 __all__ = ["KernelDensity"]
 
@@ -107,6 +108,7 @@ class KernelDensity(Composition, Distribution):
         background: Background | None = None,
         domain: Domain | None = None,
         method: str = "given",
+        anchors: ArrayLike | None = None,
     ) -> "KernelDensity":
         r"""Make a density with a ladder of bandwidths, of which every point takes its own shares, and a background.
 
@@ -131,6 +133,10 @@ class KernelDensity(Composition, Distribution):
             The density b, with the same bounds; None only if `epsilon` is 0.
         domain, method
             As in `from_sample`.
+        anchors : array_like of int, shape (a,), optional
+            Ranks of the points whose shares are given, then of shape (r, a), ascending from 0 to n - 1. In between
+            shares lie linearly in rank. For large samples: sums take no more memory than the points do, and `pdf` is
+            binned.
 
         Raises
         ------
@@ -159,6 +165,7 @@ class KernelDensity(Composition, Distribution):
             bounds=bounds,
             domain=domain,
             method=method,
+            anchors=anchors,
         )
         return cls._from_parts(parts)
 
@@ -175,6 +182,7 @@ class KernelDensity(Composition, Distribution):
             limits=parts.bounds,
             epsilon=parts.epsilon,
             background=parts.background,
+            anchors=parts.anchors,
         )
 
     def __repr__(self) -> str:

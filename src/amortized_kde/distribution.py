@@ -71,8 +71,16 @@ class Distribution(ABC):
         return self._evaluate(self._kernels.log_density, y, threads, effort=1.0)
 
     def pdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
-        """Density at `y`, in the shape of `y`: the exponential of `logpdf`."""
-        return _exp(self.logpdf(y, threads=threads))
+        """Density at `y`, in the shape of `y`: the exponential of `logpdf`.
+
+        Of large samples (65,536 points and more) it is computed from binned kernels, with a relative error of at most
+        1e-8 everywhere; `logpdf` is not.
+        """
+        kernels = self._kernels
+        if kernels.gathered is None:
+            return _exp(self.logpdf(y, threads=threads))
+        kernels.prepare_bins(threads)
+        return self._evaluate(kernels.density, y, threads, effort=0.01)
 
     def cdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Probability of values up to `y`, in the shape of `y`.

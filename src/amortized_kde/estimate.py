@@ -24,10 +24,12 @@ from amortized_kde.selectors import (
     Selection,
     Selector,
     find_selector,
+    ladder_at_anchors,
     ladder_of_one,
     smooth,
     ways_unlike,
 )
+from amortized_kde.sums import LARGE
 
 __all__ = ["DEFAULT_METHOD", "bandwidth", "fit", "selectors"]
 
@@ -102,7 +104,7 @@ def bandwidth(
     selector, limits = find_selector(method), read_bounds(bounds)
     frame = _frame(limits, reference)
     if axis is None:
-        sample = read_sample(x, weights=weights, nan=nan)  # type: ignore[arg-type]
+        sample = read_sample(x, weights=weights, nan=nan, threads=threads)  # type: ignore[arg-type]
         return _one_bandwidth(sample, limits, frame, selector, threads)
     samples = read_samples(x, axis=axis, weights=weights, ascending=selector.ascending)
     outside = _outside(samples, limits)
@@ -161,7 +163,7 @@ def fit(
     KernelDensity(n=5, bandwidth=0.146038, bounds=(0.0, 1.0), method='silverman')
     """
     selector, limits = find_selector(method), read_bounds(bounds)
-    sample = read_sample(x, weights=weights, nan=nan)
+    sample = read_sample(x, weights=weights, nan=nan, threads=threads)
     if selector.adaptive is not None:
         return _adaptive_density(sample, limits, selector, reference=reference, truncate=truncate, threads=threads)
     h = _one_bandwidth(sample, limits, _frame(limits, reference), selector, threads)
@@ -190,7 +192,11 @@ def _adaptive_density(
     model, batch = selector.adaptive(), sample.as_batch()
     answer = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
     _tell(int(answer.codes[0]), sample, selector)
-    rungs, shares = ladder_of_one(answer, sample)
+    anchors = None
+    if sample.values.size < LARGE or batch.weights is not None:
+        rungs, shares = ladder_of_one(answer, sample)
+    else:
+        rungs, shares, anchors = ladder_at_anchors(answer, sample.values.size)
     background = Background(bounds.lower, bounds.upper, float(answer.locations[0]), float(answer.scales[0]))
     return KernelDensity.from_ladder(
         sample,
@@ -201,6 +207,7 @@ def _adaptive_density(
         background=background,
         domain=domain,
         method=selector.name,
+        anchors=anchors,
     )
 
 

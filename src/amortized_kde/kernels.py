@@ -10,79 +10,23 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf, erfinv, ndtr
+from scipy.special import erf, erfinv
 
 from amortized_kde import moments
 from amortized_kde.background import Background
 from amortized_kde.blend import Blend
-from amortized_kde.moments import SQRT_2, central_mass
+from amortized_kde.moments import SQRT_2
 from amortized_kde.numerics import tails
-from amortized_kde.numerics.condense import FAITHFUL, condensed
+from amortized_kde.numerics.binned import binned_density, bins_of
+from amortized_kde.numerics.condense import CELLS, FAITHFUL, condensed
 from amortized_kde.numerics.mixture import Rungs
 
-__all__ = ["KernelSum", "ladder_sum", "truncated_sum"]
+__all__ = ["KernelSum", "Kernels"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Kernels = tuple[Array, Array]
 Invert = Callable[[Array], Array]
-
-# From here on erf is 1 in float64, so the mass on that side is exactly a half.
-WHOLE = 8.5
-
-
-def truncated_sum(points: Array, weights: Array, bandwidth: float, lower: float, upper: float) -> "KernelSum":
-    """Give sum_i w_i K(x - x_i) / sum_j w_j Z_j, cut as a whole at the limits (paper, eq. 8)."""
-    inside = central_mass((lower - points) / bandwidth, (upper - points) / bandwidth)
-    coefficients = weights / math.fsum(weights * inside)
-    return KernelSum(
-        np.array([bandwidth]), lambda k: (points, coefficients), lower, upper, direct=True, count=points.size
-    )
-
-
-def ladder_sum(
-    points: Array,
-    weights: Array,
-    bandwidths: Array,
-    shares: Array,
-    *,
-    limits: tuple[float, float],
-    epsilon: float,
-    background: Background | None,
-) -> "KernelSum":
-    """Give (1 - epsilon) sum_ik v_i w_ik K_k(x - x_i) / Z_ik + epsilon b(x): each kernel is cut by itself."""
-
-    def kernels_of(k: int) -> Kernels:
-        coefficients = (1.0 - epsilon) * weights * shares[k]
-        return _used(points, _renormalised(coefficients, points, bandwidths[k], limits))
-
-    def pick(count: int, rng: np.random.Generator) -> Kernels:
-        masses = np.cumsum(weights)
-        point = np.searchsorted(masses, rng.random(count) * masses[-1], side="right")
-        steps = np.cumsum(shares[:, point], axis=0)
-        return points[point], bandwidths[np.sum(steps[:-1] <= rng.random(count) * steps[-1], axis=0)]
-
-    return KernelSum(
-        bandwidths, kernels_of, *limits, epsilon=epsilon, background=background, pick=pick, count=shares.size
-    )
-
-
-def _renormalised(coefficients: Array, points: Array, h: float, limits: tuple[float, float]) -> Array:
-    """Divide each coefficient by its kernel's mass between the limits."""
-    lower, upper = limits
-    if h > 0.25 * (upper - lower):
-        return np.asarray(coefficients / central_mass((lower - points) / h, (upper - points) / h))
-    # Most often few points are near a limit, and what their kernels lose there is small.
-    start, stop = np.searchsorted(points, lower + WHOLE * h), np.searchsorted(points, upper - WHOLE * h)
-    lost = np.zeros(points.size)
-    lost[:start] += ndtr((lower - points[:start]) / h)
-    lost[stop:] += ndtr((points[stop:] - upper) / h)
-    return np.asarray(coefficients / (1.0 - lost))
-
-
-def _used(points: Array, coefficients: Array) -> Kernels:
-    used = coefficients > 0.0
-    return (points, coefficients) if used.all() else (points[used], coefficients[used])
 
 
 def _join(bandwidths: Array, rows: list[Kernels]) -> Rungs:
@@ -106,7 +50,8 @@ class KernelSum:
     ``kernels_of(k)`` gives the places and coefficients of the rung with ``bandwidths[k]``, ascending and positive. Many
     of them are condensed for sums, except where these are too small for that; a `direct` sum is not condensed for its
     density. `pick` draws places and bandwidths of kernels by their mass, if that is simple. `count` foretells how many
-    kernels there are at most. The loops fill ``out[i:j]`` for ``at[i:j]``, so that pieces can run side by side.
+    kernels there are at most. Of a large sample ``gathered(cells, threads)`` gives all rungs condensed, in cells of
+    which so many make a bandwidth. The loops fill ``out[i:j]`` for ``at[i:j]``, so that pieces can run side by side.
     """
 
     bandwidths: Array
@@ -118,6 +63,7 @@ class KernelSum:
     direct: bool = False
     pick: Callable[[int, np.random.Generator], Kernels] | None = None
     count: int = 0
+    gathered: Callable[[float, int | None], list[Kernels]] | None = None
 
     @cached_property
     def rungs(self) -> Rungs:
@@ -134,6 +80,8 @@ class KernelSum:
     @cached_property
     def _quick(self) -> Blend:
         """The same with kernels condensed, or just the same."""
+        if self.gathered is not None:
+            return self._blend(_join(self.bandwidths, self.gathered(CELLS, 1)), condensed=True)
         rows, fewer = [], False
         for k, h in enumerate(self.bandwidths):
             kernels = self.kernels_of(k)
@@ -146,8 +94,39 @@ class KernelSum:
         out = function(self._quick, x)
         small = np.flatnonzero(~(out >= least) & (x > self.lower) & (x < self.upper) & self._quick.condensed)
         if small.size:
-            out[small] = function(self._exact, x[small])
+            out[small] = self._by_rungs(function, x[small]) if self.gathered else function(self._exact, x[small])
         return out
+
+    def _by_rungs(self, function: Callable[[Blend, Array], Array], x: Array) -> Array:
+        """The same from all kernels, but one rung after the other: all rungs of a large sample are much memory."""
+        total, epsilon = np.full(x.size, -math.inf), self.epsilon
+        for k in range(self.bandwidths.size):
+            kernels = self.kernels_of(k)
+            if kernels[0].size:
+                rung = _join(self.bandwidths[k : k + 1], [kernels])
+                blend = Blend(rung, self.lower, self.upper, epsilon, self.background, condensed=False)
+                np.logaddexp(total, function(blend, x), out=total)
+                # The background is added once.
+                epsilon = 0.0
+        return total
+
+    def prepare_bins(self, threads: int | None) -> None:
+        """Bin the kernels for `density`, once."""
+        if "_bins" not in self.__dict__ and self.gathered is not None:
+            self.__dict__["_bins"] = bins_of(_join(self.bandwidths, self.gathered(1.0, threads)))
+
+    def density(self, at: Array, out: Array, i: int, j: int) -> None:
+        """Write the density from binned kernels, or where those do not suffice, from the others."""
+        x, bins = at[i:j], self.__dict__["_bins"]
+        inside = np.isfinite(x) & (x >= self.lower) & (x <= self.upper)
+        known = np.zeros(x.size)
+        if self.background is not None and self.epsilon > 0.0:
+            known = self.epsilon * np.exp(self.background.log_density(x))
+        found = np.where(inside | np.isnan(x), binned_density(bins, x, known), 0.0)
+        small = np.flatnonzero(inside & np.isnan(found))
+        if small.size:
+            found[small] = np.exp(self._log_density(x[small]))
+        out[i:j] = found
 
     def _log_density(self, x: Array) -> Array:
         if self.direct:
@@ -243,8 +222,9 @@ class KernelSum:
 
     def scales(self) -> list[tuple[Array, float]]:
         """Give where structure of which width may be: the kernels of each rung, and the background unless uniform."""
-        places = np.split(self.rungs.places, self.rungs.offsets[1:-1])
-        scales = list(zip(places, self.rungs.bandwidths.tolist(), strict=True))
+        rungs = self.rungs if self.gathered is None else self._quick.rungs
+        places = np.split(rungs.places, rungs.offsets[1:-1])
+        scales = list(zip(places, rungs.bandwidths.tolist(), strict=True))
         if self.background is not None and self.epsilon > 0.0 and math.inf in (-self.lower, self.upper):
             scales.append((np.array([self.background.location]), self.background.scale))
         return scales

@@ -16,22 +16,28 @@ from amortized_kde.background import Background
 from amortized_kde.domain import Bounds, Domain, check_inside
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.sample import Sample, read_numbers
+from amortized_kde.sums import LARGE
 
 __all__ = ["Parts", "ladder_parts", "load_parts", "one_bandwidth_parts", "save_parts"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 
-# Format 1 knew one bandwidth; 2 adds ladders. A density with one bandwidth is still written in format 1.
+# Format 1 knew one bandwidth; 2 adds ladders, 3 shares at anchors. Each is written where no later one is needed.
 _SAVED = {
     1: {"points", "weights", "bandwidth", "bounds", "domain", "method"},
     2: {"points", "weights", "bandwidths", "shares", "epsilon", "background", "bounds", "domain", "method"},
+    3: {"points", "weights", "bandwidths", "shares", "epsilon", "background", "bounds", "domain", "method", "anchors"},
 }
 # Shares that come from a softmax in float32 sum to 1 only so closely; they are divided by their sum.
 _UNITY = 1e-5
 
 
 class Parts(NamedTuple):
-    """All that a density is made of; `shares` is None for the paper's form, which has one bandwidth."""
+    """All that a density is made of; `shares` is None for the paper's form, which has one bandwidth.
+
+    With `anchors` the shares are (rungs, anchors) instead of (rungs, n), and between anchors linear in rank.
+    """
 
     points: Array
     weights: Array
@@ -42,6 +48,7 @@ class Parts(NamedTuple):
     bounds: Bounds
     domain: Domain | None
     method: str
+    anchors: Index | None = None
 
 
 def one_bandwidth_parts(sample: Sample, bandwidth: float, bounds: Bounds, domain: Domain | None, method: str) -> Parts:
@@ -63,20 +70,34 @@ def ladder_parts(
     bounds: Bounds,
     domain: Domain | None,
     method: str,
+    anchors: ArrayLike | None = None,
 ) -> Parts:
     """Check the parts of a density with several bandwidths."""
     check_inside(sample.values, bounds)
     h = read_numbers(bandwidths, "bandwidths")
     if h.ndim != 1 or h.size == 0 or not (np.all((h > 0.0) & (h < math.inf)) and np.all(np.diff(h) > 0.0)):
         raise InvalidParameterError("the bandwidths of a ladder must be positive, finite and ascending.")
-    w = _read_shares(shares, (h.size, sample.values.size))
+    ranks = None if anchors is None else _read_anchors(anchors, sample.values.size)
+    w = _read_shares(shares, (h.size, sample.values.size if ranks is None else ranks.size))
     _check_background(epsilon, background, bounds)
-    return Parts(sample.values, _weights(sample), h, w, float(epsilon), background, bounds, domain, method)
+    return Parts(sample.values, _weights(sample), h, w, float(epsilon), background, bounds, domain, method, ranks)
 
 
 def _weights(sample: Sample) -> Array:
     n = sample.values.size
-    return np.full(n, 1.0 / n) if sample.weights is None else sample.weights
+    if sample.weights is not None:
+        return sample.weights
+    # For large samples one number, seen n times.
+    return np.full(n, 1.0 / n) if n < LARGE else np.broadcast_to(1.0 / n, n)
+
+
+def _read_anchors(anchors: ArrayLike, n: int) -> Index:
+    ranks = np.array(anchors)
+    if ranks.ndim != 1 or ranks.dtype.kind not in "iu" or ranks.size < 2 or not np.all(np.diff(ranks) > 0):
+        raise InvalidParameterError("anchors must be ranks of points, whole numbers that ascend.")
+    if ranks[0] != 0 or ranks[-1] != n - 1:
+        raise InvalidParameterError(f"the first anchor must be 0 and the last {n - 1}, not {ranks[0]} and {ranks[-1]}.")
+    return ranks.astype(np.int64)
 
 
 def _read_shares(shares: ArrayLike, shape: tuple[int, int]) -> Array:
@@ -114,6 +135,8 @@ def save_parts(parts: Parts, path: str | os.PathLike[str]) -> None:
         background = () if parts.background is None else astuple(parts.background)
         stored |= {"format": 2, "bandwidths": parts.bandwidths, "shares": parts.shares}
         stored |= {"epsilon": parts.epsilon, "background": np.array(background)}
+    if parts.anchors is not None:
+        stored |= {"format": 3, "anchors": parts.anchors}
     with open(path, "wb") as file:
         np.savez(file, **stored)
 
@@ -133,7 +156,7 @@ def load_parts(path: str | os.PathLike[str]) -> Parts:
     except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile) as error:
         raise UnreadableFileError(f"{os.fspath(path)} cannot be read as a saved density ({error}).") from None
     if saved_format not in _SAVED or not stored.keys() >= _SAVED[saved_format]:
-        raise UnreadableFileError(f"{os.fspath(path)} is not a density saved in format 1 or 2.")
+        raise UnreadableFileError(f"{os.fspath(path)} is not a density saved in format 1, 2 or 3.")
     sample = Sample(stored["points"], stored["weights"])
     domain = Domain(*map(float, stored["domain"])) if stored["domain"].size else None
     bounds, method = Bounds(*map(float, stored["bounds"])), str(stored["method"])
@@ -141,4 +164,4 @@ def load_parts(path: str | os.PathLike[str]) -> Parts:
         return one_bandwidth_parts(sample, float(stored["bandwidth"]), bounds, domain, method)
     background = Background(*map(float, stored["background"])) if stored["background"].size else None
     ladder = stored["bandwidths"], stored["shares"], float(stored["epsilon"]), background
-    return Parts(stored["points"], stored["weights"], *ladder, bounds, domain, method)
+    return Parts(stored["points"], stored["weights"], *ladder, bounds, domain, method, stored.get("anchors"))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.numerics.jit import entry
 
-__all__ = ["FAITHFUL", "condensed"]
+__all__ = ["CELLS", "FAITHFUL", "condensed"]
 
 Array = NDArray[np.float64]
 
@@ -21,7 +21,8 @@ Array = NDArray[np.float64]
 FAITHFUL = -60.0
 # Below this a direct sum is quick, and nothing has to be compiled.
 _FEW = 8192
-_CELLS = 4.0
+# So many cells make a bandwidth.
+CELLS = 4.0
 _NODES = 16
 _LANES = 64
 
@@ -35,7 +36,7 @@ def condensed(places: Array, coefficients: Array, bandwidth: float) -> tuple[Arr
     if places.size < _FEW:
         return places, coefficients
     out = np.empty((2, places.size))
-    count = _condense(places, coefficients, bandwidth / _CELLS, np.cos(_ANGLES), _FROM_MOMENTS, out)
+    count = _condense(places, coefficients, bandwidth / CELLS, np.cos(_ANGLES), _FROM_MOMENTS, out)
     return (places, coefficients) if 2 * count > places.size else (out[0, :count].copy(), out[1, :count].copy())
 
 

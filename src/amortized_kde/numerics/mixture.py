@@ -15,7 +15,7 @@ from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, entry
 
-__all__ = ["Peaks", "Rungs", "log_density", "log_density_rows", "peaks_of"]
+__all__ = ["Peaks", "Rungs", "first_in", "log_density", "log_density_rows", "peaks_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -82,7 +82,7 @@ def log_density(ladder: Peaks, at: Array, known: Array, *, condensed: bool = Fal
 
 
 @compiled
-def _first_at_least(places: Array, low: int, high: int, x: float) -> int:
+def first_in(places: Array, low: int, high: int, x: float) -> int:
     """Give the first index in [low, high) whose place is >= x, else `high`; a slice would take longer to compile."""
     while low < high:
         middle = (low + high) // 2
@@ -100,7 +100,7 @@ def _log_density_at(
     """Logarithm of the sum at x, without terms that are negligible beside it or beside exp(known); NaN if too small."""
     lower, upper = known, -math.inf
     for k in range(bandwidths.size):
-        nearest = _first_at_least(places, offsets[k], offsets[k + 1], x)
+        nearest = first_in(places, offsets[k], offsets[k + 1], x)
         beyond = nearest == offsets[k + 1]
         if beyond or (nearest > offsets[k] and x - places[nearest - 1] < places[nearest] - x):
             nearest -= 1
@@ -115,8 +115,8 @@ def _log_density_at(
         if peaks[k] <= floor or upper - lower >= 600.0:
             continue
         reach = bandwidths[k] * math.sqrt(2.0 * (peaks[k] - floor))
-        start = _first_at_least(places, offsets[k], offsets[k + 1], x - reach)
-        stop = _first_at_least(places, start, offsets[k + 1], x + reach)
+        start = first_in(places, offsets[k], offsets[k + 1], x - reach)
+        stop = first_in(places, start, offsets[k + 1], x + reach)
         per_bandwidth, shift = 1.0 / bandwidths[k], peaks[k] - upper
         part = 0.0
         for i in range(start, stop):

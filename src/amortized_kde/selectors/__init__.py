@@ -4,7 +4,7 @@ A selector sees many samples at once; one sample is a batch of one. The classica
 paper (Appendix A.4), except for ``lcv``.
 """
 
-from amortized_kde.selectors.ladder import Smoothing, ladder_of_one, smooth, ways_unlike
+from amortized_kde.selectors.ladder import Smoothing, ladder_at_anchors, ladder_of_one, smooth, ways_unlike
 from amortized_kde.selectors.outcome import FAILURES, FALLBACKS, OK, UNLIKE, Selection
 from amortized_kde.selectors.table import SELECTORS, Selector, find_selector
 
@@ -18,6 +18,7 @@ __all__ = [
     "Selector",
     "Smoothing",
     "find_selector",
+    "ladder_at_anchors",
     "ladder_of_one",
     "smooth",
     "ways_unlike",

@@ -28,7 +28,16 @@ from amortized_kde.sample import Sample, Samples
 from amortized_kde.selectors.outcome import CONSTANT, OK, TOO_FEW, UNLIKE, Selection
 from amortized_kde.weights import evened_among_ties
 
-__all__ = ["Smoothing", "in_chunks", "ladder_of_one", "select_adaptive", "select_single", "smooth", "ways_unlike"]
+__all__ = [
+    "Smoothing",
+    "in_chunks",
+    "ladder_at_anchors",
+    "ladder_of_one",
+    "select_adaptive",
+    "select_single",
+    "smooth",
+    "ways_unlike",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -115,6 +124,17 @@ def ladder_of_one(answer: Smoothing, sample: Sample) -> tuple[Array, Array]:
     if weights is not None:
         kept = np.stack([evened_among_ties(sample.values, row, whole) for row in kept])
     return answer.bandwidths[0, used], kept
+
+
+def ladder_at_anchors(answer: Smoothing, n: int) -> tuple[Array, Array, Index]:
+    """Give the first sample's rungs (r,), ascending, the shares of them at its anchors (r, a), and these (a,).
+
+    The first and the last of its n points are among the anchors: there shares are those of the nearest one.
+    """
+    anchors, shares = answer.anchors[: answer.offsets[1]], answer.shares[: answer.offsets[1]]
+    used = np.flatnonzero(shares.any(axis=0))[::-1]
+    ranks = np.unique(np.concatenate([[0], anchors, [n - 1]]))
+    return answer.bandwidths[0, used], np.stack([np.interp(ranks, anchors, shares[:, k]) for k in used]), ranks
 
 
 def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: int | None = None) -> Selection:
