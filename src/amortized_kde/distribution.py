@@ -77,10 +77,16 @@ class Distribution(ABC):
         1e-8 everywhere; `logpdf` is not.
         """
         kernels = self._kernels
-        if kernels.gathered is None:
+        if kernels.crowd is None:
             return _exp(self.logpdf(y, threads=threads))
+        given = read_numbers(y, "the argument")
         kernels.prepare_bins(threads)
-        return self._evaluate(kernels.density, y, threads, effort=0.01)
+        found = np.asarray(self._evaluate(kernels.binned_density, given, threads, effort=0.01))
+        untold = np.isnan(found) & ~np.isnan(given)
+        if untold.any():
+            logs = self._evaluate(kernels.condensed_log_density, given[untold], threads, effort=1.0)
+            found[untold] = np.exp(logs)
+        return float(found) if given.ndim == 0 else found
 
     def cdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Probability of values up to `y`, in the shape of `y`.

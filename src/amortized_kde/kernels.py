@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,13 @@ from amortized_kde.numerics.binned import binned_density, bins_of
 from amortized_kde.numerics.condense import CELLS, FAITHFUL, condensed
 from amortized_kde.numerics.mixture import Rungs
 
-__all__ = ["KernelSum", "Kernels"]
+__all__ = ["Crowd", "KernelSum", "Kernels"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Kernels = tuple[Array, Array]
 Invert = Callable[[Array], Array]
+Evaluate = Callable[[Blend, Array], Array]
 
 
 def _join(bandwidths: Array, rows: list[Kernels]) -> Rungs:
@@ -43,6 +45,17 @@ def _join(bandwidths: Array, rows: list[Kernels]) -> Rungs:
     return rungs
 
 
+class Crowd(NamedTuple):
+    """What is known of the kernels of a large sample without looking at each for every bandwidth.
+
+    ``condensed(cells, threads)`` gives the kernels of all rungs condensed, in cells of which so many make a bandwidth,
+    ``near(k, x)`` those of rung k that matter for densities at the arguments x.
+    """
+
+    condensed: Callable[[float, int | None], list[Kernels]]
+    near: Callable[[int, Array], Kernels]
+
+
 @dataclass(frozen=True, eq=False)
 class KernelSum:
     """q(x) = sum of c phi((x - place)/h)/h over all kernels + epsilon b(x) between the limits, where it has mass 1.
@@ -50,8 +63,8 @@ class KernelSum:
     ``kernels_of(k)`` gives the places and coefficients of the rung with ``bandwidths[k]``, ascending and positive. Many
     of them are condensed for sums, except where these are too small for that; a `direct` sum is not condensed for its
     density. `pick` draws places and bandwidths of kernels by their mass, if that is simple. `count` foretells how many
-    kernels there are at most. Of a large sample ``gathered(cells, threads)`` gives all rungs condensed, in cells of
-    which so many make a bandwidth. The loops fill ``out[i:j]`` for ``at[i:j]``, so that pieces can run side by side.
+    kernels there are at most. A large sample has a `crowd`, and its density may be binned. The loops fill ``out[i:j]``
+    for ``at[i:j]``, so that pieces can run side by side.
     """
 
     bandwidths: Array
@@ -63,7 +76,7 @@ class KernelSum:
     direct: bool = False
     pick: Callable[[int, np.random.Generator], Kernels] | None = None
     count: int = 0
-    gathered: Callable[[float, int | None], list[Kernels]] | None = None
+    crowd: Crowd | None = None
 
     @cached_property
     def rungs(self) -> Rungs:
@@ -80,8 +93,8 @@ class KernelSum:
     @cached_property
     def _quick(self) -> Blend:
         """The same with kernels condensed, or just the same."""
-        if self.gathered is not None:
-            return self._blend(_join(self.bandwidths, self.gathered(CELLS, 1)), condensed=True)
+        if self.crowd is not None:
+            return self._blend(_join(self.bandwidths, self.crowd.condensed(CELLS, 1)), condensed=True)
         rows, fewer = [], False
         for k, h in enumerate(self.bandwidths):
             kernels = self.kernels_of(k)
@@ -89,19 +102,22 @@ class KernelSum:
             fewer |= rows[-1][0] is not kernels[0]
         return self._blend(_join(self.bandwidths, rows), condensed=True) if fewer else self._exact
 
-    def _where_faithful(self, function: Callable[[Blend, Array], Array], x: Array, *, least: float) -> Array:
+    def _where_faithful(self, function: Evaluate, x: Array, *, least: float) -> Array:
         """Values from condensed kernels, except where these are below `least` inside the limits: there from all."""
         out = function(self._quick, x)
         small = np.flatnonzero(~(out >= least) & (x > self.lower) & (x < self.upper) & self._quick.condensed)
         if small.size:
-            out[small] = self._by_rungs(function, x[small]) if self.gathered else function(self._exact, x[small])
+            out[small] = self._from_all(function, x[small])
         return out
 
-    def _by_rungs(self, function: Callable[[Blend, Array], Array], x: Array) -> Array:
-        """The same from all kernels, but one rung after the other: all rungs of a large sample are much memory."""
+    def _from_all(self, function: Evaluate, x: Array) -> Array:
+        """Values from all kernels; of a large sample rung after rung, for all at once would be much memory."""
+        if self.crowd is None:
+            return function(self._exact, x)
         total, epsilon = np.full(x.size, -math.inf), self.epsilon
         for k in range(self.bandwidths.size):
-            kernels = self.kernels_of(k)
+            # For a density few are near enough to matter; of a probability all may be a part.
+            kernels = self.crowd.near(k, x) if function == Blend.log_density else self.kernels_of(k)
             if kernels[0].size:
                 rung = _join(self.bandwidths[k : k + 1], [kernels])
                 blend = Blend(rung, self.lower, self.upper, epsilon, self.background, condensed=False)
@@ -111,26 +127,27 @@ class KernelSum:
         return total
 
     def prepare_bins(self, threads: int | None) -> None:
-        """Bin the kernels for `density`, once."""
-        if "_bins" not in self.__dict__ and self.gathered is not None:
-            self.__dict__["_bins"] = bins_of(_join(self.bandwidths, self.gathered(1.0, threads)))
+        """Bin the kernels of a large sample for `binned_density`, once."""
+        if "_bins" not in self.__dict__ and self.crowd is not None:
+            self.__dict__["_bins"] = bins_of(_join(self.bandwidths, self.crowd.condensed(1.0, threads)))
 
-    def density(self, at: Array, out: Array, i: int, j: int) -> None:
-        """Write the density from binned kernels, or where those do not suffice, from the others."""
+    def binned_density(self, at: Array, out: Array, i: int, j: int) -> None:
+        """Write the density from binned kernels, NaN where those cannot tell it."""
         x, bins = at[i:j], self.__dict__["_bins"]
         inside = np.isfinite(x) & (x >= self.lower) & (x <= self.upper)
         known = np.zeros(x.size)
         if self.background is not None and self.epsilon > 0.0:
             known = self.epsilon * np.exp(self.background.log_density(x))
-        found = np.where(inside | np.isnan(x), binned_density(bins, x, known), 0.0)
-        small = np.flatnonzero(inside & np.isnan(found))
-        if small.size:
-            found[small] = np.exp(self._log_density(x[small]))
-        out[i:j] = found
+        out[i:j] = np.where(inside | np.isnan(x), binned_density(bins, x, known), 0.0)
+
+    def condensed_log_density(self, at: Array, out: Array, i: int, j: int) -> None:
+        """Write the natural log-density from condensed kernels, also if it is a direct sum."""
+        out[i:j] = self._condensed_log_density(at[i:j])
 
     def _log_density(self, x: Array) -> Array:
-        if self.direct:
-            return self._exact.log_density(x)
+        return self._exact.log_density(x) if self.direct else self._condensed_log_density(x)
+
+    def _condensed_log_density(self, x: Array) -> Array:
         return self._where_faithful(Blend.log_density, x, least=self._quick.highest + FAITHFUL)
 
     def _log_cdf(self, x: Array) -> Array:
@@ -222,7 +239,7 @@ class KernelSum:
 
     def scales(self) -> list[tuple[Array, float]]:
         """Give where structure of which width may be: the kernels of each rung, and the background unless uniform."""
-        rungs = self.rungs if self.gathered is None else self._quick.rungs
+        rungs = self.rungs if self.crowd is None else self._quick.rungs
         places = np.split(rungs.places, rungs.offsets[1:-1])
         scales = list(zip(places, rungs.bandwidths.tolist(), strict=True))
         if self.background is not None and self.epsilon > 0.0 and math.inf in (-self.lower, self.upper):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from amortized_kde.background import Background
-from amortized_kde.kernels import Kernels, KernelSum
+from amortized_kde.kernels import Crowd, Kernels, KernelSum
 from amortized_kde.moments import central_mass
 from amortized_kde.numerics import gather
 
@@ -23,6 +23,10 @@ Index = NDArray[np.int64]
 
 # Samples of so many points and more are large.
 LARGE = 65_536
+# Terms that are together less than exp(-40) = 4e-18 of a sum do not matter.
+_NEGLIGIBLE = 40.0
+# How many points of a large sample tell how large a sum is at least.
+_ASKED = 256
 # From here on erf is 1 in float64, so the mass on that side is exactly a half.
 WHOLE = 8.5
 
@@ -36,11 +40,16 @@ def truncated_sum(points: Array, weights: Array, bandwidth: float, lower: float,
         inside = central_mass((lower - points) / bandwidth, (upper - points) / bandwidth)
         mass = math.fsum(weights * inside)
 
-    def gathered(cells: float, threads: int | None) -> list[Kernels]:
+    def condensed(cells: float, threads: int | None) -> list[Kernels]:
         ends = np.array([0, points.size - 1])
         found = gather.gather(points, _told(weights), ends, bandwidth / cells, threads=threads)
         places, masses = gather.kernels_of(found, np.ones(2))
         return [(places, masses / mass)]
+
+    def near(k: int, x: Array) -> Kernels:
+        some = np.linspace(0, points.size - 1, _ASKED).astype(np.int64)
+        ranks = _ranks_near(points, x, some, np.log(weights[some]), bandwidth)
+        return points[ranks], weights[ranks] / mass
 
     return KernelSum(
         np.array([bandwidth]),
@@ -49,7 +58,7 @@ def truncated_sum(points: Array, weights: Array, bandwidth: float, lower: float,
         upper,
         direct=True,
         count=points.size,
-        gathered=gathered if large else None,
+        crowd=Crowd(condensed, near) if large else None,
     )
 
 
@@ -83,7 +92,7 @@ def ladder_sum(
         steps = np.cumsum([at(row, point) for row in shares], axis=0)
         return points[point], bandwidths[np.sum(steps[:-1] <= rng.random(count) * steps[-1], axis=0)]
 
-    def gathered(cells: float, threads: int | None) -> list[Kernels]:
+    def condensed(cells: float, threads: int | None) -> list[Kernels]:
         assert anchors is not None
         rows, width = [], bandwidths[0] / cells
         found = gather.gather(points, _told(weights), anchors, width, threads=threads)
@@ -96,6 +105,15 @@ def ladder_sum(
             rows.append((places, _renormalised((1.0 - epsilon) * masses, places, h, limits)))
         return rows
 
+    def near(k: int, x: Array) -> Kernels:
+        assert anchors is not None
+        asked = anchors[shares[k] > 0.0]
+        if not asked.size:
+            return points[:0], points[:0]
+        ranks = _ranks_near(points, x, asked, np.log(weights[asked] * at(shares[k], asked)), bandwidths[k])
+        coefficients = (1.0 - epsilon) * weights[ranks] * at(shares[k], ranks)
+        return _used(points[ranks], _renormalised(coefficients, points[ranks], bandwidths[k], limits))
+
     return KernelSum(
         bandwidths,
         kernels_of,
@@ -104,8 +122,25 @@ def ladder_sum(
         background=background,
         pick=pick,
         count=bandwidths.size * points.size,
-        gathered=None if anchors is None else gathered,
+        crowd=None if anchors is None else Crowd(condensed, near),
     )
+
+
+def _ranks_near(points: Array, x: Array, asked: Index, logs: Array, h: float) -> Index:
+    """Ranks of all points that matter for a sum of kernels at any of the arguments.
+
+    The kernels of the points `asked`, whose coefficients have these logarithms, tell how large a sum is at least.
+    """
+    with np.errstate(over="ignore"):
+        least = np.max(logs - 0.5 * ((x[:, None] - points[asked]) / h) ** 2, axis=1)
+    # All coefficients sum to 1, before they are divided by a mass that differs by a factor of 2 at most.
+    reach = h * np.sqrt(2.0 * (_NEGLIGIBLE - least))
+    starts, stops = np.searchsorted(points, x - reach), np.searchsorted(points, x + reach, side="right")
+    order = np.argsort(starts)
+    starts, stops = starts[order], np.maximum.accumulate(stops[order])
+    apart = np.flatnonzero(starts[1:] > stops[:-1])
+    firsts, lasts = starts[np.append(0, apart + 1)], stops[np.append(apart, -1)]
+    return np.concatenate([np.arange(first, last) for first, last in zip(firsts, lasts, strict=True)])
 
 
 def _told(weights: Array) -> Array:
