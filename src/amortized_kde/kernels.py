@@ -17,8 +17,7 @@ from amortized_kde import moments
 from amortized_kde.background import Background
 from amortized_kde.blend import Blend
 from amortized_kde.moments import SQRT_2
-from amortized_kde.numerics import tails
-from amortized_kde.numerics.binned import binned_density, bins_of
+from amortized_kde.numerics import binned, tails
 from amortized_kde.numerics.condense import CELLS, FAITHFUL, condensed
 from amortized_kde.numerics.mixture import Rungs
 
@@ -129,7 +128,7 @@ class KernelSum:
     def prepare_bins(self, threads: int | None) -> None:
         """Bin the kernels of a large sample for `binned_density`, once."""
         if "_bins" not in self.__dict__ and self.crowd is not None:
-            self.__dict__["_bins"] = bins_of(_join(self.bandwidths, self.crowd.condensed(1.0, threads)))
+            self.__dict__["_bins"] = binned.bins_of(_join(self.bandwidths, self.crowd.condensed(binned.CELLS, threads)))
 
     def binned_density(self, at: Array, out: Array, i: int, j: int) -> None:
         """Write the density from binned kernels, NaN where those cannot tell it."""
@@ -138,7 +137,7 @@ class KernelSum:
         known = np.zeros(x.size)
         if self.background is not None and self.epsilon > 0.0:
             known = self.epsilon * np.exp(self.background.log_density(x))
-        out[i:j] = np.where(inside | np.isnan(x), binned_density(bins, x, known), 0.0)
+        out[i:j] = np.where(inside | np.isnan(x), binned.binned_density(bins, x, known), 0.0)
 
     def condensed_log_density(self, at: Array, out: Array, i: int, j: int) -> None:
         """Write the natural log-density from condensed kernels, also if it is a direct sum."""

@@ -17,12 +17,15 @@ __all__ = ["LARGE", "ascending"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Ranks = NDArray[np.int32]
+Places = NDArray[np.uint16]
 
 # Below this NumPy takes a few milliseconds, and nothing has to be compiled.
 LARGE = 65_536
 # How many values tell of the others, and on how many cells.
 _TOLD, _CELLS = 4096, 1024
-_PARTS, _FINE = 256, 8192
+# What is foretold is the number of a part, and in its last sixteen bits a place there.
+_PARTS = 256
+_WHOLE = float(_PARTS << 16)
 # Values are dealt out in so many runs, which are what threads take.
 _RUNS = 32
 # Values of a part that was badly foretold are on average more than so many places off.
@@ -45,18 +48,20 @@ def ascending(values: Array, *, threads: int | None = None) -> Array:
     if not 0.0 < per_unit < np.inf:
         return np.sort(values)
     n, given = values.size, np.ascontiguousarray(values)
+    # About as many places as values, but never more than sixteen bits tell.
+    bits = min((n // _PARTS).bit_length(), 16)
     edges = n * np.arange(_RUNS + 1) // _RUNS
     foretold, counts = np.empty(n, np.int32), np.zeros((_RUNS, _PARTS), np.int64)
-    dealt, theirs, bad = np.empty(n), np.empty(n, np.int32), np.zeros(_PARTS, np.bool_)
+    dealt, theirs, bad = np.empty(n), np.empty(n, np.uint16), np.zeros(_PARTS, np.bool_)
 
     def foretell(start: int, stop: int) -> None:
         _foretell(given, centre, per_unit, ranks, edges, foretold, counts, start, stop)
 
     def deal(start: int, stop: int) -> None:
-        _deal(given, foretold, edges, places, dealt, theirs, start, stop)
+        _deal(given, foretold, 16 - bits, edges, places, dealt, theirs, start, stop)
 
     def finish(start: int, stop: int) -> None:
-        _finish(dealt, theirs, offsets, np.empty(int(sizes.max())), np.empty(_FINE, np.int32), bad, start, stop)
+        _finish(dealt, theirs, offsets, np.empty(int(sizes.max())), np.empty(1 << bits, np.int32), bad, start, stop)
 
     run_in_pieces(foretell, _RUNS, operations=_WORK * n, threads=threads)
     sizes = counts.sum(axis=0)
@@ -97,42 +102,43 @@ def _foretell(
     stop: int,
 ) -> None:
     """Write where each value of runs start .. stop - 1 belongs, in places of parts, and how many each part has."""
-    whole = float(_PARTS * _FINE)
     for i in range(edges[start], edges[stop]):
         d = min(max((values[i] - centre) * per_unit, -1e9), 1e9)
         y = (d / (1.0 + abs(d)) + 1.0) * (0.5 * _CELLS)
         cell = int(y)
         rank = ranks[cell] + (y - cell) * (ranks[cell + 1] - ranks[cell])
-        foretold[i] = int(min(rank * whole, whole - 1.0))
+        foretold[i] = int(min(rank * _WHOLE, _WHOLE - 1.0))
     for run in range(start, stop):
         for i in range(edges[run], edges[run + 1]):
-            counts[run, foretold[i] // _FINE] += 1
+            counts[run, foretold[i] >> 16] += 1
 
 
 @entry
 def _deal(
     values: Array,
     foretold: Ranks,
+    spare: int,
     edges: Index,
     places: Index,
     dealt: Array,
-    theirs: Ranks,
+    theirs: Places,
     start: int,
     stop: int,
 ) -> None:
     """Write the values of the runs, and where in a part they belong, to the next places of their parts."""
     for run in range(start, stop):
         for i in range(edges[run], edges[run + 1]):
-            part = foretold[i] // _FINE
+            part = foretold[i] >> 16
             place = places[run, part]
-            dealt[place], theirs[place] = values[i], foretold[i] % _FINE
+            dealt[place] = values[i]
+            theirs[place] = (foretold[i] & 0xFFFF) >> spare
             places[run, part] = place + 1
 
 
 @entry
 def _finish(
     values: Array,
-    theirs: Ranks,
+    theirs: Places,
     offsets: Index,
     room: Array,
     counts: Ranks,
@@ -143,23 +149,27 @@ def _finish(
     """Sort parts start .. stop - 1 of the values, or say that this would take long."""
     for part in range(start, stop):
         first, last = offsets[part], offsets[part + 1]
-        for k in range(_FINE):
+        for k in range(counts.size):
             counts[k] = 0
         for i in range(first, last):
             room[i - first] = values[i]
             counts[theirs[i]] += 1
         place = first
-        for k in range(_FINE):
+        for k in range(counts.size):
             place += counts[k]
             counts[k] = place - counts[k]
         for i in range(first, last):
             k = theirs[i]
             values[counts[k]] = room[i - first]
             counts[k] += 1
-        # Swaps of neighbours without a branch: what is then left in disorder is little, and branches are foreseen.
-        for i in range(first + 1, last):
-            x, y = values[i - 1], values[i]
-            values[i - 1], values[i] = min(x, y), max(x, y)
+        # Each value changes places with a larger one before it: no branch, and the disorder that is left is small.
+        largest = -np.inf
+        for i in range(first, last):
+            x = values[i]
+            values[max(i - 1, first)] = min(largest, x)
+            largest = max(largest, x)
+        if last > first:
+            values[last - 1] = largest
         patience = _PATIENCE * (last - first)
         for i in range(first + 1, last):
             x, j = values[i], i
