@@ -262,10 +262,10 @@ def _with_weights(
     equal, unequal = ~samples.unequal[own], samples.unequal[rows]
     parts = [(own[equal], spacing[equal], votes[equal])]
     for side in (-1, 1):
-        found = _to_one_side(samples, counts, placed, rows, here, side)
-        parts.append((rows[unequal], *(part[unequal] for part in found)))
-    owns, spacings, ballots = zip(*parts, strict=True)
-    return np.concatenate(owns), np.concatenate(spacings), np.concatenate(ballots)
+        away, ballots = _to_one_side(samples, counts, placed, rows, here, side)
+        parts.append((rows[unequal], away[unequal], ballots[unequal]))
+    owns, spacings, counted = zip(*parts, strict=True)
+    return np.concatenate(owns), np.concatenate(spacings), np.concatenate(counted)
 
 
 def _to_one_side(
