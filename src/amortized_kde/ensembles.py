@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from amortized_kde.domain import Bounds, read_bounds
 from amortized_kde.errors import InvalidSampleError
-from amortized_kde.kernels import truncated_sum
 from amortized_kde.numerics import mixture
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples, read_numbers, read_samples
+from amortized_kde.sums import truncated_sum
 
 __all__ = ["log_densities"]
 
