@@ -254,6 +254,60 @@ def test_file_pickle_and_copy_keep_every_bit(bounds, epsilon, tmp_path):
     assert same(KernelDensity.load(tmp_path / "bare"), bare)
 
 
+RANKS = np.array([0, 1, 7, 20, 39])
+
+
+def anchored(bounds=LIMITS[0], epsilon=0.01, weights=None):
+    background = Background(*bounds, location=1.5, scale=1.2)
+    sample, shares = read_sample(X, weights=weights), shares_for(X[:5])
+    return KernelDensity.from_ladder(
+        sample, RUNGS, shares, epsilon=epsilon, background=background, bounds=bounds, anchors=RANKS
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+@pytest.mark.parametrize("bounds", LIMITS)
+def test_shares_at_anchors_lie_linearly_between_them(bounds, epsilon, tmp_path):
+    d = anchored(bounds, epsilon, weights=np.arange(1.0, 41.0))
+    between = np.stack([np.interp(np.arange(40), RANKS, row) for row in shares_for(X[:5])])
+    np.testing.assert_allclose(d.shares, between, rtol=1e-15)
+    np.testing.assert_allclose(d.local_bandwidths, np.exp(np.log(RUNGS) @ between), rtol=1e-13)
+    y = np.linspace(max(bounds.lower, -300.0), min(bounds.upper, 300.0), 203)[1:-1]
+    np.testing.assert_allclose(d.logpdf(y), slow_logpdf(d, bounds, y), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(d.pdf(y), np.exp(d.logpdf(y)), rtol=1e-6)
+    d.save(tmp_path / "density")
+    for twin in (KernelDensity.load(tmp_path / "density"), pickle.loads(pickle.dumps(d)), copy.deepcopy(d)):
+        assert same(twin, d)
+        assert np.array_equal(twin.pdf(y), d.pdf(y))
+        assert not twin.shares.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("anchors", "sentence"),
+    [
+        ([0, 1, 2, 3, 38], "the last 39, not 0 and 38"),
+        ([1, 2, 3, 4, 39], "must be 0 and the last 39, not 1"),
+        ([0, 2, 2, 3, 39], "whole numbers that ascend"),
+        ([0.0, 1.0, 2.0, 3.0, 39.0], "whole numbers that ascend"),
+        ([[0, 1, 2, 3, 39]], "whole numbers that ascend"),
+        ([0, 1, 39], r"not \(4, 5\)"),
+    ],
+)
+def test_bad_anchors(anchors, sentence):
+    with pytest.raises(InvalidParameterError, match=sentence):
+        KernelDensity.from_ladder(read_sample(X), RUNGS, shares_for(X[:5]), bounds=Bounds(), anchors=anchors)
+
+
+def test_single_arguments_of_a_binned_density():
+    d = anchored(Bounds(0.0))
+    assert isinstance(d.pdf(1.0), float)
+    assert d.pdf(-1.0) == 0.0
+    assert math.isnan(d.pdf(math.nan))
+    assert d.pdf([[1.0, 2.0]]).shape == (1, 2)
+    assert d.pdf(1.0) == d.pdf([[0.5, 1.0, 400.0]])[0, 1]
+    assert d.pdf(1e9) == pytest.approx(math.exp(d.logpdf(1e9)), rel=1e-12)
+
+
 def test_old_files_are_read_and_half_a_new_one_is_not(tmp_path):
     x = np.sort(X)
     parts = {

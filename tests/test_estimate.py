@@ -1,4 +1,5 @@
 import math
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 
 import amortized_kde as akde
+from amortized_kde.domain import read_bounds
 from amortized_kde.errors import (
     AmortizedKdeError,
     BadRowsWarning,
@@ -16,6 +18,7 @@ from amortized_kde.errors import (
     InvalidParameterError,
     InvalidSampleError,
 )
+from amortized_kde.sample import read_sample
 
 # Trained selectors have tests of their own, and obey the laws in tests/contracts.
 METHODS = [name for name in akde.selectors() if not name.startswith("amortized")]
@@ -299,3 +302,80 @@ def test_the_working_domain_is_wider_where_weights_make_the_sample_smaller():
 def test_points_of_weight_zero_need_not_lie_inside_the_bounds():
     h = akde.bandwidth([-5.0, *X], weights=[0.0, *np.ones(60)], bounds=(0, None))
     assert h == akde.bandwidth(X, bounds=(0, None))
+
+
+N = 70_000
+LARGE = {
+    "normal": (lambda rng: rng.standard_normal(N), None),
+    "skewed, with a bound": (lambda rng: rng.gamma(0.7, 2.0, N), (0, None)),
+    "bimodal between bounds": (lambda rng: rng.beta(2.0, 5.0, N) * rng.choice([-1.0, 1.0], N), (-1, 1)),
+    "rounded": (lambda rng: rng.standard_normal(N).round(2), None),
+    "heavy tails": (lambda rng: rng.standard_cauchy(N), None),
+    "many zeros": (lambda rng: rng.exponential(1.0, N) * (rng.random(N) > 0.3), (0, None)),
+}
+
+
+def large_sample(name):
+    make, bounds = LARGE[name]
+    return make(np.random.default_rng(17)), bounds
+
+
+def shown(d, x):
+    """Arguments among the data, beyond them, and at the bounds."""
+    low, high = d.support()
+    span = np.quantile(x, 0.9) - np.quantile(x, 0.1)
+    y = np.concatenate([np.quantile(x, np.linspace(0.0, 1.0, 41)), np.median(x) + span * np.linspace(-20.0, 20.0, 60)])
+    return np.clip(y, low, high)
+
+
+@pytest.mark.filterwarnings("ignore::amortized_kde.errors.UnlikeTrainingWarning")
+@pytest.mark.parametrize("name", LARGE)
+def test_the_density_of_a_large_sample_is_that_of_all_its_points(name):
+    x, bounds = large_sample(name)
+    d = akde.fit(x, bounds=bounds)
+    every = akde.KernelDensity.from_ladder(
+        read_sample(x),
+        d.bandwidths,
+        d.shares,
+        bounds=read_bounds(bounds),
+        epsilon=d.epsilon,
+        background=d.background,
+    )
+    y = shown(d, x)
+    np.testing.assert_allclose(d.logpdf(y), every.logpdf(y), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(d.pdf(y), every.pdf(y), rtol=1e-6)
+    np.testing.assert_allclose(d.cdf(y), every.cdf(y), atol=1e-13)
+    p = np.array([1e-9, 0.01, 0.5, 0.9, 1.0 - 1e-9])
+    np.testing.assert_allclose(d.cdf(d.ppf(p)), p, atol=1e-12)
+    assert d.bandwidth == pytest.approx(every.bandwidth, rel=1e-12)
+    assert d.mean() == pytest.approx(every.mean(), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::amortized_kde.errors.UnlikeTrainingWarning")
+@pytest.mark.parametrize("method", ["amortized", "amortized:single"])
+@pytest.mark.parametrize("name", LARGE)
+def test_binned_densities_obey_the_laws(name, method):
+    x, bounds = large_sample(name)
+    d = akde.fit(x, bounds=bounds, method=method)
+    y = shown(d, x)
+    found = d.pdf(y)
+    np.testing.assert_allclose(found, np.exp(d.logpdf(y)), rtol=1e-6)
+    shuffled = akde.fit(np.random.default_rng(1).permutation(x), bounds=bounds, method=method, threads=1)
+    assert np.array_equal(shuffled.pdf(y, threads=1), found)
+    shift, factor = 3.7, 1e4
+    told = bounds and tuple(None if end is None else shift + factor * end for end in bounds)
+    moved = akde.fit(shift + factor * x, bounds=told, method=method)
+    inside = np.clip(shift + factor * y, *moved.support())
+    np.testing.assert_allclose(factor * moved.pdf(inside), found, rtol=1e-6, atol=1e-12 * found.max())
+    told = bounds and tuple(None if end is None else -end for end in bounds[::-1])
+    np.testing.assert_allclose(akde.fit(-x, bounds=told, method=method).pdf(-y), found, rtol=1e-6)
+
+
+def test_a_large_sample_takes_no_more_memory_than_a_few_times_its_own():
+    x, grid = np.random.default_rng(2).standard_normal(300_000), np.linspace(-6.0, 6.0, 200)
+    akde.fit(x[:N]).pdf(grid)
+    tracemalloc.start()
+    akde.fit(x).pdf(grid)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * x.nbytes

@@ -71,7 +71,9 @@ class Composition:
             return np.broadcast_to(1.0, (1, self.points.size))
         if parts.anchors is None:
             return parts.shares
-        return np.stack([self._at_points(row) for row in parts.shares])
+        shares = np.stack([self._at_points(row) for row in parts.shares])
+        shares.flags.writeable = False
+        return shares
 
     def _at_points(self, row: Array) -> Array:
         """What is linear in rank between the anchors, at every point."""

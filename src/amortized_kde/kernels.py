@@ -48,11 +48,12 @@ class Crowd(NamedTuple):
     """What is known of the kernels of a large sample without looking at each for every bandwidth.
 
     ``condensed(cells, threads)`` gives the kernels of all rungs condensed, in cells of which so many make a bandwidth,
-    ``near(k, x)`` those of rung k that matter for densities at the arguments x.
+    ``near(k, x, side)`` those of rung k that matter at the arguments x for densities (side 0), or for probabilities
+    below (-1) or above (1).
     """
 
     condensed: Callable[[float, int | None], list[Kernels]]
-    near: Callable[[int, Array], Kernels]
+    near: Callable[[int, Array, int], Kernels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,22 +102,21 @@ class KernelSum:
             fewer |= rows[-1][0] is not kernels[0]
         return self._blend(_join(self.bandwidths, rows), condensed=True) if fewer else self._exact
 
-    def _where_faithful(self, function: Evaluate, x: Array, *, least: float) -> Array:
+    def _where_faithful(self, function: Evaluate, x: Array, *, least: float | Array, side: int) -> Array:
         """Values from condensed kernels, except where these are below `least` inside the limits: there from all."""
         out = function(self._quick, x)
         small = np.flatnonzero(~(out >= least) & (x > self.lower) & (x < self.upper) & self._quick.condensed)
         if small.size:
-            out[small] = self._from_all(function, x[small])
+            out[small] = self._from_all(function, x[small], side)
         return out
 
-    def _from_all(self, function: Evaluate, x: Array) -> Array:
-        """Values from all kernels; of a large sample rung after rung, for all at once would be much memory."""
+    def _from_all(self, function: Evaluate, x: Array, side: int) -> Array:
+        """Values from all kernels that matter; of a large sample rung after rung, for all would be much memory."""
         if self.crowd is None:
             return function(self._exact, x)
         total, epsilon = np.full(x.size, -math.inf), self.epsilon
         for k in range(self.bandwidths.size):
-            # For a density few are near enough to matter; of a probability all may be a part.
-            kernels = self.crowd.near(k, x) if function == Blend.log_density else self.kernels_of(k)
+            kernels = self.crowd.near(k, x, side)
             if kernels[0].size:
                 rung = _join(self.bandwidths[k : k + 1], [kernels])
                 blend = Blend(rung, self.lower, self.upper, epsilon, self.background, condensed=False)
@@ -147,13 +147,22 @@ class KernelSum:
         return self._exact.log_density(x) if self.direct else self._condensed_log_density(x)
 
     def _condensed_log_density(self, x: Array) -> Array:
-        return self._where_faithful(Blend.log_density, x, least=self._quick.highest + FAITHFUL)
+        return self._where_faithful(Blend.log_density, x, least=self._quick.highest + FAITHFUL, side=0)
 
     def _log_cdf(self, x: Array) -> Array:
-        return self._where_faithful(Blend.log_cdf, x, least=FAITHFUL)
+        return self._where_faithful(Blend.log_cdf, x, least=self._least_tail(x, self.lower), side=-1)
 
     def _log_sf(self, x: Array) -> Array:
-        return self._where_faithful(lambda blend, y: blend.mirror.log_cdf(-y), x, least=FAITHFUL)
+        least = self._least_tail(x, self.upper)
+        return self._where_faithful(lambda blend, y: blend.mirror.log_cdf(-y), x, least=least, side=1)
+
+    def _least_tail(self, x: Array, limit: float) -> float | Array:
+        """The smallest logarithm of a probability between an argument and a limit that condensed kernels tell."""
+        if self.crowd is None:
+            return FAITHFUL
+        # Between two that are close no kernel has more than its highest density times their distance.
+        gap = np.maximum(np.abs(np.where(np.isinf(x), 1.0, x) - limit), 1e-300)
+        return FAITHFUL + np.minimum(self._quick.highest + np.log(gap), 0.0)
 
     def log_density(self, at: Array, out: Array, i: int, j: int) -> None:
         """Write the natural log-density, minus infinity outside the limits."""

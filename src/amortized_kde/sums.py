@@ -25,7 +25,7 @@ Index = NDArray[np.int64]
 LARGE = 65_536
 # Terms that are together less than exp(-40) = 4e-18 of a sum do not matter.
 _NEGLIGIBLE = 40.0
-# How many points of a large sample tell how large a sum is at least.
+# How many points of a large sample with one bandwidth tell how large a sum is at least.
 _ASKED = 256
 # From here on erf is 1 in float64, so the mass on that side is exactly a half.
 WHOLE = 8.5
@@ -46,9 +46,10 @@ def truncated_sum(points: Array, weights: Array, bandwidth: float, lower: float,
         places, masses = gather.kernels_of(found, np.ones(2))
         return [(places, masses / mass)]
 
-    def near(k: int, x: Array) -> Kernels:
+    def near(k: int, x: Array, side: int) -> Kernels:
         some = np.linspace(0, points.size - 1, _ASKED).astype(np.int64)
-        ranks = _ranks_near(points, x, some, np.log(weights[some]), bandwidth)
+        least = _least_terms(x, points[some], np.log(weights[some]), bandwidth, (lower, upper), side)
+        ranks = _ranks_near(points, x, least, bandwidth, side)
         return points[ranks], weights[ranks] / mass
 
     return KernelSum(
@@ -105,12 +106,14 @@ def ladder_sum(
             rows.append((places, _renormalised((1.0 - epsilon) * masses, places, h, limits)))
         return rows
 
-    def near(k: int, x: Array) -> Kernels:
+    def near(k: int, x: Array, side: int) -> Kernels:
         assert anchors is not None
-        asked = anchors[shares[k] > 0.0]
-        if not asked.size:
+        some = anchors[shares[k] > 0.0]
+        if not some.size:
             return points[:0], points[:0]
-        ranks = _ranks_near(points, x, asked, np.log(weights[asked] * at(shares[k], asked)), bandwidths[k])
+        logs = np.log(weights[some] * at(shares[k], some))
+        least = _least_terms(x, points[some], logs, bandwidths[k], limits, side)
+        ranks = _ranks_near(points, x, least, bandwidths[k], side)
         coefficients = (1.0 - epsilon) * weights[ranks] * at(shares[k], ranks)
         return _used(points[ranks], _renormalised(coefficients, points[ranks], bandwidths[k], limits))
 
@@ -126,16 +129,33 @@ def ladder_sum(
     )
 
 
-def _ranks_near(points: Array, x: Array, asked: Index, logs: Array, h: float) -> Index:
-    """Ranks of all points that matter for a sum of kernels at any of the arguments.
+def _least_terms(x: Array, places: Array, logs: Array, h: float, limits: tuple[float, float], side: int) -> Array:
+    """Logarithms of what a sum at each argument is at least: its largest term from kernels with these coefficients.
 
-    The kernels of the points `asked`, whose coefficients have these logarithms, tell how large a sum is at least.
+    In units of a kernel's peak, or for the probability on a `side`, of the density at an end of a piece of it times its
+    width.
     """
+    away = np.abs(x[:, None] - places)
+    width = np.full(x.size, h)
+    if side != 0:
+        width = np.minimum(width, x - limits[0] if side < 0 else limits[1] - x)
+        away = np.maximum(away, np.abs(x[:, None] + side * width[:, None] - places))
     with np.errstate(over="ignore"):
-        least = np.max(logs - 0.5 * ((x[:, None] - points[asked]) / h) ** 2, axis=1)
-    # All coefficients sum to 1, before they are divided by a mass that differs by a factor of 2 at most.
-    reach = h * np.sqrt(2.0 * (_NEGLIGIBLE - least))
+        terms = logs - 0.5 * (away / h) ** 2
+    return np.asarray(np.max(terms, axis=1) + np.log(width / h) - (0.5 * math.log(2.0 * math.pi) if side else 0.0))
+
+
+def _ranks_near(points: Array, x: Array, least: Array, h: float, side: int) -> Index:
+    """Ranks of all points that matter for a sum at any of the arguments, which is at least exp(least)."""
+    # All coefficients sum to 1, before they are divided by a mass that differs by a factor of 2 at most. Far away no
+    # rounding may hide the nearest point.
+    reach = (1.0 + 1e-12) * h * np.sqrt(2.0 * (_NEGLIGIBLE - least))
     starts, stops = np.searchsorted(points, x - reach), np.searchsorted(points, x + reach, side="right")
+    # What lies on that side is a part of the probability, however far away.
+    if side < 0:
+        starts[:] = 0
+    if side > 0:
+        stops[:] = points.size
     order = np.argsort(starts)
     starts, stops = starts[order], np.maximum.accumulate(stops[order])
     apart = np.flatnonzero(starts[1:] > stops[:-1])

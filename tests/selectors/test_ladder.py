@@ -11,7 +11,7 @@ from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, UnlikeTr
 from amortized_kde.models import load_model
 from amortized_kde.sample import read_sample, read_samples
 from amortized_kde.selectors import smooth
-from amortized_kde.selectors.ladder import ladder_of_one, ways_unlike
+from amortized_kde.selectors.ladder import ladder_at_anchors, ladder_of_one, ways_unlike
 from amortized_kde.selectors.outcome import UNLIKE
 
 
@@ -49,6 +49,17 @@ def test_beyond_the_trained_sizes_the_answer_goes_on_without_a_jump(method):
     np.testing.assert_allclose(h[1:3], h[0], rtol=0.05)
     # From there on the rate is n^(-1/5).
     np.testing.assert_allclose(h[3:] / h[0], (sizes[3:] / 4096) ** -0.2, rtol=0.15)
+
+
+def test_shares_at_anchors_are_those_of_all_points():
+    x = np.sort(np.random.default_rng(13).standard_t(3, 9001))
+    found = answer([x])
+    rungs, shares, ranks = ladder_at_anchors(found, x.size)
+    every, everywhere = ladder_of_one(found, x.size)
+    assert np.array_equal(rungs, every)
+    assert (ranks[0], ranks[-1]) == (0, x.size - 1)
+    between = [np.interp(np.arange(x.size), ranks, row) for row in shares]
+    np.testing.assert_allclose(between, everywhere, atol=1e-15)
 
 
 def test_all_values_of_a_large_sample_have_shares():

@@ -90,8 +90,14 @@ def _gathered(given: Gathered, weights: Array, anchors: Index, width: float, sta
     made, used, count = _gather(
         *given, weights, anchors, width, start, stop, _AT, _FROM_MOMENTS, cells, places, index, after, low, high
     )
+    # Copies, for a part of an array keeps the whole.
     return Gathered(
-        cells[: made + 1], _read_only(places[:used]), index[:count], after[:count], low[:count], high[:count]
+        cells[: made + 1].copy(),
+        _read_only(places[:used].copy()),
+        index[:count].copy(),
+        after[:count].copy(),
+        low[:count].copy(),
+        high[:count].copy(),
     )
 
 
