@@ -99,7 +99,6 @@ class LadderNetwork:
         to_point, to_shares, odds = (np.ascontiguousarray(part) for part in np.split(told, self.ends, axis=1))
         shifts = Shifts(own, to_point, to_shares)
         shares = run_layers(self.point, points, standard=self.standards.point, shifts=shifts, threads=1)
-        shares -= shares.max(axis=1, keepdims=True)
         np.exp(shares, out=shares)
         shares *= shares >= _UNUSED
         shares /= shares.sum(axis=1, keepdims=True)

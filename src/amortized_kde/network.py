@@ -63,8 +63,8 @@ def run_layers(
     """Give W_L relu(... relu(W_1 x + b_1) ...) + b_L for every row x of `inputs` (rows, features).
 
     With `standard` (4, features) the inputs are first held between its last two rows, and are then distances from the
-    first in units of the second. An answer does not depend on the other rows: a BLAS would let their number decide
-    about the last bit.
+    first in units of the second. `shifts`, if given, are added, and each row then leaves relative to its largest. An
+    answer does not depend on the other rows: a BLAS would let their number decide about the last bit.
     """
     widths = stack.widths
     if standard is None:

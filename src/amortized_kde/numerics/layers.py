@@ -45,10 +45,11 @@ def network_rows(
     """Write W_L relu(... relu(W_1 z + b_1 + c) ...) + b_L + d of rows start .. stop - 1 of `inputs` to `out`.
 
     z are the inputs as `standard` (location, factor, lowest and highest of each) says. c and d are the row number
-    ``own[row]`` of the shifts, so that rows of one kind share them; shifts without rows are none. `widths` counts the
-    inputs and then each layer's outputs. `weights` has the layers one after the other, each (in, out) with `out` filled
-    up with zeros to a multiple of `TILE`, and flat; so has `biases`. `given` is room to work in, 2 x ROWS x the widest
-    layer, also so filled up, and flat.
+    ``own[row]`` of the shifts, so that rows of one kind share them; shifts without rows are none. Of a shifted row its
+    largest sum is taken off, so that exponentials cannot overflow. `widths` counts the inputs and then each layer's
+    outputs. `weights` has the layers one after the other, each (in, out) with `out` filled up with zeros to a multiple
+    of `TILE`, and flat; so has `biases`. `given` is room to work in, 2 x ROWS x the widest layer, also so filled up,
+    and flat.
     """
     half, last = given.size // 2, widths.size - 1
     room, shifted = half // ROWS, first_shifts.shape[0] > 0
@@ -74,8 +75,13 @@ def network_rows(
                         # So written, a NaN stays.
                         given[begin + i] = 0.0 if given[begin + i] < 0.0 else given[begin + i]
                     continue
-                for i in range(wide):
-                    out[row + r, i] = given[begin + i]
-                if shifted:
+                if not shifted:
                     for i in range(wide):
-                        out[row + r, i] += last_shifts[own[row + r], i]
+                        out[row + r, i] = given[begin + i]
+                    continue
+                largest = -np.inf
+                for i in range(wide):
+                    given[begin + i] += last_shifts[own[row + r], i]
+                    largest = max(largest, given[begin + i])
+                for i in range(wide):
+                    out[row + r, i] = given[begin + i] - largest
