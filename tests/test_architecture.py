@@ -19,10 +19,10 @@ RANKS = {
         *("reading", "weights", "sample", "domain", "shape", "background", "blend"),
         *("moments", "kernels", "sums", "entropy"),
     ],
-    3: ["parts", "composition", "distribution", "density", "ensembles", "features", "anchors", "ladder"],
+    3: ["parts", "composition", "distribution", "density", "features", "anchors", "ladder"],
     4: ["score", "network", "ladder_network", "models"],
     5: ["selectors", "tasks"],
-    6: ["estimate", "training"],
+    6: ["estimate", "ensembles", "training"],
     7: ["benchmark"],
     8: ["integrations", "cli", "app"],
 }
@@ -51,6 +51,7 @@ NEIGHBOURS = {
     ("ladder_network", "network"),
     ("ladder", "features"),
     ("ladder", "anchors"),
+    ("ensembles", "estimate"),
     ("cli", "integrations"),
 }
 

@@ -1,11 +1,21 @@
 """Probability densities from one-dimensional samples, judged by the logarithmic score."""
 
-from amortized_kde import errors
+from amortized_kde import ensembles, errors
 from amortized_kde.density import KernelDensity
 from amortized_kde.estimate import bandwidth, fit, selectors
 from amortized_kde.models import models
 from amortized_kde.score import log_score
 
-__all__ = ["KernelDensity", "__version__", "bandwidth", "errors", "fit", "log_score", "models", "selectors"]
+__all__ = [
+    "KernelDensity",
+    "__version__",
+    "bandwidth",
+    "ensembles",
+    "errors",
+    "fit",
+    "log_score",
+    "models",
+    "selectors",
+]
 
 __version__ = "0.1.0"

@@ -31,7 +31,7 @@ from amortized_kde.selectors import (
 )
 from amortized_kde.sums import LARGE
 
-__all__ = ["DEFAULT_METHOD", "bandwidth", "fit", "selectors"]
+__all__ = ["DEFAULT_METHOD", "bandwidth", "fit", "rows_outside", "selectors", "warn_of_rows"]
 
 Array = NDArray[np.float64]
 
@@ -107,10 +107,10 @@ def bandwidth(
         sample = read_sample(x, weights=weights, nan=nan, threads=threads)  # type: ignore[arg-type]
         return _one_bandwidth(sample, limits, frame, selector, threads)
     samples = read_samples(x, axis=axis, weights=weights, ascending=selector.ascending)
-    outside = _outside(samples, limits)
+    outside = rows_outside(samples, limits)
     selection = selector.select(samples, limits, frame, threads=threads)
     selection.bandwidths[outside] = math.nan
-    _warn_of_rows(samples, outside, selection, method)
+    warn_of_rows(samples, outside, selection, method)
     return float(selection.bandwidths[0]) if samples.shape == () else selection.bandwidths.reshape(samples.shape)
 
 
@@ -256,8 +256,8 @@ def _tell(code: int, sample: Sample, selector: Selector) -> None:
         )
 
 
-def _outside(samples: Samples, bounds: Bounds) -> NDArray[np.bool_]:
-    """Which samples reach beyond the bounds."""
+def rows_outside(samples: Samples, bounds: Bounds) -> NDArray[np.bool_]:
+    """Say which samples reach beyond the bounds."""
     outside, values = np.zeros(len(samples), bool), samples.values
     # Most often the whole batch lies inside, and two quick passes tell.
     if bounds.is_open or (
@@ -271,7 +271,10 @@ def _outside(samples: Samples, bounds: Bounds) -> NDArray[np.bool_]:
     return outside
 
 
-def _warn_of_rows(samples: Samples, outside: NDArray[np.bool_], selection: Selection, method: str) -> None:
+def warn_of_rows(
+    samples: Samples, outside: NDArray[np.bool_], selection: Selection, method: str, *, stacklevel: int = 3
+) -> None:
+    """Warn of samples without an answer, of fallbacks and of samples unlike the training tasks, each with its count."""
     empty = (samples.sizes == 0) & ~samples.unusable
     fine = ~(empty | samples.unusable | outside)
     reasons = {
@@ -286,16 +289,18 @@ def _warn_of_rows(samples: Samples, outside: NDArray[np.bool_], selection: Selec
         warnings.warn(
             f"{sum(counts.values())} of {len(samples)} samples have no answer (NaN): {listing}.",
             BadRowsWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     for code, sentence in FALLBACKS.items():
         count = int(np.sum(fine & (selection.codes == code)))
         if count:
-            warnings.warn(f"{method}, {count} of {len(samples)} samples: {sentence}.", FallbackWarning, stacklevel=3)
+            warnings.warn(
+                f"{method}, {count} of {len(samples)} samples: {sentence}.", FallbackWarning, stacklevel=stacklevel
+            )
     count = int(np.sum(fine & (selection.codes >= UNLIKE)))
     if count:
         warnings.warn(
             f"{method}: {count} of {len(samples)} samples are unlike all that the model was trained on.",
             UnlikeTrainingWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )

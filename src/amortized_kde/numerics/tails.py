@@ -17,7 +17,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 
 from amortized_kde.numerics.mixture import Rungs
 
-__all__ = ["Tail", "invert", "log_tail", "tail_of"]
+__all__ = ["Tail", "invert", "invert_each", "log_tail", "tail_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -165,7 +165,19 @@ def invert(
     low: Array,
     high: Array,
 ) -> Array:
-    """Find the x between `low` and `high` whose lower-tail log-probability is each of `log_p`.
+    """Find the x between `low` and `high` whose lower-tail log-probability is each of `log_p`, of one distribution."""
+    return invert_each(lambda x, _: log_probability(x), lambda x, _: log_density(x), log_p, start, low, high)
+
+
+def invert_each(
+    log_probability: Callable[[Array, Index], Array],
+    log_density: Callable[[Array, Index], Array],
+    log_p: Array,
+    start: Array,
+    low: Array,
+    high: Array,
+) -> Array:
+    """Do the same where each of `log_p` has its own distribution; the functions are told the numbers of those asked.
 
     Newton's method, kept inside a shrinking bracket, until x moves no more or the logarithm is right to the last bit.
     """
@@ -175,10 +187,10 @@ def invert(
         if left.size == 0:
             break
         here, target = x[left], log_p[left]
-        log_f = log_probability(here)
+        log_f = log_probability(here, left)
         low[left], high[left] = np.where(log_f < target, here, low[left]), np.where(log_f < target, high[left], here)
         a, b = low[left], high[left]
-        steps = [*_steps(here, log_f, target, log_density(here), lowest[left]), a + 0.5 * (b - a)]
+        steps = [*_steps(here, log_f, target, log_density(here, left), lowest[left]), a + 0.5 * (b - a)]
         settled = (steps[0] == here) | (np.abs(log_f - target) <= 2e-16 * np.maximum(1.0, -target))
         # The first step that stays inside the bracket is taken, bisection if none does.
         following = np.select([(a < step) & (step < b) for step in steps], steps, math.nan)

@@ -44,6 +44,8 @@ Index = NDArray[np.int64]
 
 # Points that are described at a time: their features are then a few megabytes.
 _AT_ONCE = 10_000
+# Samples at a time, however few values they have.
+_MOST = 5_000
 # A feature this share of its range beyond it is far outside the training tasks.
 _FAR = 0.25
 # Features that can be told in words: on which side of their range, and how.
@@ -189,12 +191,18 @@ def _ends(bounds: Bounds, count: int) -> tuple[Array, Array]:
     return np.full(count, bounds.lower), np.full(count, bounds.upper)
 
 
-def in_chunks(work: Callable[[int, int, int | None], None], samples: Samples, *, threads: int | None) -> None:
-    """Call ``work(start, stop, threads)`` on runs of samples with some `_AT_ONCE` values each, several side by side."""
+def in_chunks(
+    work: Callable[[int, int, int | None], None],
+    samples: Samples,
+    *,
+    threads: int | None,
+    at_once: int = _AT_ONCE,
+) -> None:
+    """Call ``work(start, stop, threads)`` on runs of samples with some `at_once` values each, several side by side."""
     edges = [0]
     while edges[-1] < len(samples):
-        stop = int(np.searchsorted(samples.offsets, samples.offsets[edges[-1]] + _AT_ONCE, side="right")) - 1
-        edges.append(min(max(stop, edges[-1] + 1), len(samples)))
+        stop = int(np.searchsorted(samples.offsets, samples.offsets[edges[-1]] + at_once, side="right")) - 1
+        edges.append(min(max(stop, edges[-1] + 1), edges[-1] + _MOST, len(samples)))
     runs = list(pairwise(edges))
     if len(runs) == 1:
         work(*runs[0], threads)
