@@ -58,9 +58,13 @@ NEIGHBOURS = {
 # Rooms with compiled loops; the decorators themselves live in numerics/jit.py.
 COMPILED_ROOMS = {"numerics", "features", "selectors", "tasks", "benchmark"}
 OPTIONAL = {"matplotlib", "pandas", "polars", "pyarrow", "jax", "optax", "equinox", "xarray", "sklearn", "streamlit"}
-OPTIONAL |= {"mpmath", "seaborn", "statsmodels", "KDEpy"}
-# The one room that exists for a library it needs, and files that do.
-OPTIONAL_WHERE = {"training": {"jax", "optax", "equinox"}, "integrations/sklearn.py": {"sklearn"}}
+OPTIONAL |= {"mpmath", "seaborn", "statsmodels", "KDEpy", "dask", "distributed", "zarr", "h5netcdf"}
+# The one room that exists for a library it needs, and files and folders that do.
+OPTIONAL_WHERE = {
+    "training": {"jax", "optax", "equinox"},
+    "integrations/sklearn.py": {"sklearn"},
+    "integrations/xarray": {"xarray"},
+}
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
@@ -121,7 +125,8 @@ def test_the_compiler_has_one_door(path):
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_optional_libraries_are_imported_where_they_are_used(path):
     tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()), top_level=True)}
-    places = {room_of(path), path.relative_to(PACKAGE).as_posix()}
+    place = path.relative_to(PACKAGE)
+    places = {room_of(path), place.as_posix(), place.parent.as_posix()}
     allowed = set().union(*(OPTIONAL_WHERE.get(place, set()) for place in places))
     assert not tops & (OPTIONAL - allowed)
 
@@ -154,7 +159,7 @@ import sys
 import amortized_kde
 import numba
 loaded = {name.split(".")[0] for name in sys.modules} | {"scipy.stats"} & set(sys.modules)
-unwanted = {"matplotlib", "pandas", "polars", "pyarrow", "jax", "xarray", "scipy.stats", "typer", "rich"}
+unwanted = {"matplotlib", "pandas", "polars", "pyarrow", "jax", "xarray", "dask", "scipy.stats", "typer", "rich"}
 print(sorted(loaded & (unwanted | {"sklearn", "seaborn", "statsmodels", "KDEpy"})))
 modules = [module for name, module in sys.modules.items() if name.startswith("amortized_kde")]
 compiled = [f for m in modules for f in vars(m).values() if isinstance(f, numba.core.dispatcher.Dispatcher)]

@@ -257,7 +257,8 @@ def _flatten(rows: Array, weights: Array | None, shape: tuple[int, ...], *, asce
         rows = np.sort(rows, axis=-1)
     if weights is None and rows.size and rows.min() >= -LARGEST and rows.max() <= LARGEST:
         offsets = np.arange(len(rows) + 1) * rows.shape[1]
-        return Samples(rows.reshape(-1), offsets, shape, np.zeros(len(rows), bool))
+        # An array with gaps is another type to the compiler, whose sums would differ in the last bit.
+        return Samples(np.ascontiguousarray(rows.reshape(-1)), offsets, shape, np.zeros(len(rows), bool))
     present = ~np.isnan(rows)
     unusable = np.asarray(((np.abs(rows) > LARGEST) & present).any(axis=-1))
     present &= ~unusable[:, None]

@@ -78,3 +78,4 @@ def test_runs_of_a_stream_fit_together():
     whole = streams.indexed_uniforms(words, 0, 100)
     parts = [streams.indexed_uniforms(words, first, 25) for first in (0, 25, 50, 75)]
     assert np.array_equal(whole, np.concatenate(parts))
+    assert np.array_equal(streams.uniforms_at(words, np.array([99, 3, 50])), whole[[99, 3, 50]])

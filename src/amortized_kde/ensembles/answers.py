@@ -102,14 +102,17 @@ def ask_quantiles(ensembles: Ensembles, p: Array) -> Answers:
 
 def ask_score_parts(ensembles: Ensembles, y: Array) -> tuple[Array, Array, Index]:
     """The score's two parts (cells,) in bits: of whether and which atom is hit, and of where else; and the codes."""
-    shares, left = _elsewhere(ensembles)
-    atom = which_atom(ensembles, y)
-    chosen = np.where(atom >= 0, np.append(shares, left, axis=1)[np.arange(y.size), atom], left[:, 0])
-    occurrence = -np.log(chosen) / _LN2
-    log, codes = ask_log_densities(ensembles, np.where(atom >= 0, math.nan, y)[:, None])
-    amount = np.where(atom >= 0, 0.0, -log[:, 0] / _LN2)
-    lost = ensembles.lost | np.isnan(y)
-    return np.where(lost, math.nan, occurrence + 0.0), np.where(lost, math.nan, amount), codes
+    log, codes = ask_log_densities(ensembles, y[:, None])
+    amount, lost = -log[:, 0] / _LN2, ensembles.lost | np.isnan(y)
+    occurrence = np.zeros(y.size)
+    if ensembles.atoms.size:
+        shares, left = _elsewhere(ensembles)
+        atom = which_atom(ensembles, y)
+        # The last entry is elsewhere's.
+        occurrence = -np.log(np.append(shares, left, axis=1)[np.arange(y.size), atom]) / _LN2
+        amount[atom >= 0] = 0.0
+    occurrence[lost], amount[lost] = math.nan, math.nan
+    return occurrence, amount, codes
 
 
 def ask_crps(ensembles: Ensembles, y: Array) -> Answers:

@@ -7,6 +7,7 @@ exactly, such as no rain; members there are counted, and the density is made fro
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,15 @@ from amortized_kde.estimate import rows_outside
 from amortized_kde.sample import Samples, read_numbers, read_sample, read_samples
 from amortized_kde.selectors import Selector, find_selector
 
-__all__ = ["Ensembles", "read_arguments", "read_ensembles", "read_observations", "read_probabilities"]
+__all__ = [
+    "Ensembles",
+    "check_bounds_and_atoms",
+    "read_arguments",
+    "read_climatology",
+    "read_ensembles",
+    "read_observations",
+    "read_probabilities",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -54,7 +63,7 @@ class Ensembles:
         """The cells' shape."""
         return self.samples.shape
 
-    @property
+    @cached_property
     def lost(self) -> Flags:
         """Cells that have no answer to anything: no members, an infinite one, or one beyond the bounds."""
         return np.asarray((self.members == 0) | self.outside)
@@ -93,9 +102,14 @@ def read_ensembles(
         points,
         selector,
         None if named else _read_bandwidths(method, samples.shape),
-        _read_past(climatology, limits, points),
+        np.empty(0) if climatology is None else read_climatology(climatology, bounds=bounds, atoms=atoms),
         threads,
     )
+
+
+def check_bounds_and_atoms(bounds: Sequence[float | None] | None, atoms: Sequence[float]) -> None:
+    """Raise `InvalidBoundsError` or `InvalidParameterError` for those that cannot be used, before anything is read."""
+    _read_atoms(atoms, read_bounds(bounds))
 
 
 def _read_atoms(atoms: Sequence[float], bounds: Bounds) -> Array:
@@ -132,12 +146,18 @@ def _read_bandwidths(method: Any, shape: tuple[int, ...]) -> Array:
         ) from None
 
 
-def _read_past(climatology: ArrayLike | None, bounds: Bounds, atoms: Array) -> Array:
-    if climatology is None:
-        return np.empty(0)
+def read_climatology(climatology: ArrayLike, *, bounds: Sequence[float | None] | None, atoms: Sequence[float]) -> Array:
+    """Read values from the past in any shape: those away from the atoms, ascending, and not more than a thousand.
+
+    Raises
+    ------
+    InvalidSampleError, InvalidBoundsError, InvalidParameterError
+        If fewer than two different ones are left, or one lies outside the bounds.
+    """
+    limits = read_bounds(bounds)
     values = read_sample(np.ravel(np.asarray(climatology)), nan="omit", what="climatology").values
-    check_inside(values, bounds)
-    values = values[~np.isin(values, atoms)]
+    check_inside(values, limits)
+    values = values[~np.isin(values, _read_atoms(atoms, limits))]
     if values.size == 0 or values[0] == values[-1]:
         raise InvalidSampleError("climatology needs at least two different values away from the atoms.")
     if values.size > _REMEMBERED:

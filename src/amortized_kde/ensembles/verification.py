@@ -11,7 +11,7 @@ from amortized_kde.ensembles.reading import Ensembles, read_ensembles, read_obse
 from amortized_kde.ensembles.warn import warn_of_cells
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.estimate import DEFAULT_METHOD
-from amortized_kde.numerics.streams import indexed_uniforms, stream_words
+from amortized_kde.numerics.streams import stream_words, uniforms_at
 
 __all__ = ["ScoreParts", "cell_uniforms", "crps", "log_score_parts", "log_scores", "pit"]
 
@@ -187,13 +187,13 @@ def pit(
     """
     ensembles = read_ensembles(x, bounds=bounds, method=method, atoms=atoms, climatology=climatology, threads=threads)
     y = read_observations(obs, ensembles)
-    values, codes = ask_pit(ensembles, y, cell_uniforms(seed, y.size))
+    values, codes = ask_pit(ensembles, y, cell_uniforms(seed, np.arange(y.size)))
     warn_of_cells(ensembles, codes)
     return values.reshape(ensembles.shape)
 
 
-def cell_uniforms(seed: int, count: int) -> Array:
-    """Give the random numbers in (0, 1) of the first cells under a seed.
+def cell_uniforms(seed: int, cells: NDArray[np.int64]) -> Array:
+    """Give the random numbers in (0, 1) of the cells with these numbers under a seed.
 
     Raises
     ------
@@ -202,4 +202,4 @@ def cell_uniforms(seed: int, count: int) -> Array:
     """
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InvalidParameterError(f"seed must be a whole number of at least 0, not {seed!r}.")
-    return np.asarray(indexed_uniforms(stream_words(int(seed), _PURPOSE), 0, count))
+    return np.asarray(uniforms_at(stream_words(int(seed), _PURPOSE), cells))

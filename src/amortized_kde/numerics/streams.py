@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.numerics.jit import entry, inlined
 
-__all__ = ["indexed_uniforms", "next_bits", "next_uniform", "start_stream", "stream_words"]
+__all__ = ["indexed_uniforms", "next_bits", "next_uniform", "start_stream", "stream_words", "uniforms_at"]
 
 Words = NDArray[np.uint64]
 
@@ -68,11 +68,16 @@ def next_uniform(state: Words) -> float:
 
 
 @entry
-def indexed_uniforms(words: Words, first: int, count: int) -> NDArray[np.float64]:
-    """Give the first uniform number of the streams ``first .. first + count - 1``."""
+def uniforms_at(words: Words, indices: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give the first uniform number of the streams with these indices."""
     state = np.empty(4, np.uint64)
-    out = np.empty(count)
-    for i in range(count):
-        start_stream(state, words, first + i)
+    out = np.empty(indices.size)
+    for i in range(indices.size):
+        start_stream(state, words, indices[i])
         out[i] = next_uniform(state)
     return out
+
+
+def indexed_uniforms(words: Words, first: int, count: int) -> NDArray[np.float64]:
+    """Give the first uniform number of the streams ``first .. first + count - 1``."""
+    return uniforms_at(words, np.arange(first, first + count))

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -159,6 +159,17 @@ SELECTORS: dict[str, Selector] = {
 }
 
 
+def _stamp(folder: Path) -> tuple[int, ...]:
+    """When the files of a folder were last written."""
+    return tuple(sorted(path.stat().st_mtime_ns for path in folder.iterdir()))
+
+
+@lru_cache(maxsize=8)
+def _read_once(folder: Path, stamp: tuple[int, ...]) -> Model:
+    """The model in a folder, read once for many calls, and anew when it was trained further."""
+    return read_model(folder)
+
+
 def find_selector(name: str) -> Selector:
     """Look a selector up; ``amortized:FOLDER`` is a model of one's own.
 
@@ -173,7 +184,7 @@ def find_selector(name: str) -> Selector:
         return SELECTORS[name]
     folder = Path(str(name).removeprefix("amortized:"))
     if str(name).startswith("amortized:") and folder.is_dir():
-        model = read_model(folder)
+        model = _read_once(folder, _stamp(folder))
         own_frame = model.output in OWN_FRAME
         adaptive = (lambda: model) if model.output == "adaptive" else None
         return Selector(name, "A model of one's own.", _learned(lambda: model), own_frame, adaptive)

@@ -1,0 +1,73 @@
+"""The accessor ``.akde`` of DataArrays and Datasets, registered when this is imported."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Unpack
+
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from amortized_kde.integrations.xarray import forecasts, verification
+from amortized_kde.integrations.xarray.apply import Labelled, Shared
+
+__all__ = ["EnsembleAccessor"]
+
+
+@xr.register_dataset_accessor("akde")  # type: ignore[no-untyped-call]
+@xr.register_dataarray_accessor("akde")  # type: ignore[no-untyped-call]
+class EnsembleAccessor:
+    """Ensembles in a DataArray or Dataset: every method is the function of that name with the data as its first
+    argument.
+
+    Examples
+    --------
+    >>> members = xr.DataArray([[1.0, 3.0], [2.0, 8.0]], dims=("time", "member"), name="wind")
+    >>> members.akde.quantiles(0.5, method=1.0).values
+    array([2., 5.])
+    """
+
+    def __init__(self, data: Labelled) -> None:
+        self._data = data
+
+    def bandwidth(self, dim: Hashable = "member", **options: Unpack[Shared]) -> Labelled:
+        """Bandwidths in the variable's units."""
+        return forecasts.bandwidth(self._data, dim, **options)
+
+    def densities(self, at: Any, dim: Hashable = "member", **options: Unpack[Shared]) -> Labelled:
+        """Densities at arguments."""
+        return forecasts.densities(self._data, at, dim, **options)
+
+    def probabilities(
+        self, thresholds: Any, dim: Hashable = "member", *, above: bool = False, **options: Unpack[Shared]
+    ) -> Labelled:
+        """Probabilities up to thresholds, or above them."""
+        return forecasts.probabilities(self._data, thresholds, dim, above=above, **options)
+
+    def quantiles(self, p: ArrayLike | xr.DataArray, dim: Hashable = "member", **options: Unpack[Shared]) -> Labelled:
+        """Quantiles in the variable's units."""
+        return forecasts.quantiles(self._data, p, dim, **options)
+
+    def atom_probabilities(
+        self,
+        atoms: Sequence[float] | Mapping[Hashable, Sequence[float]],
+        dim: Hashable = "member",
+        *,
+        bounds: Sequence[float | None] | Mapping[Hashable, Sequence[float | None]] | None = None,
+    ) -> Labelled:
+        """Probabilities of atoms."""
+        return forecasts.atom_probabilities(self._data, atoms, dim, bounds=bounds)
+
+    def log_scores(self, obs: Labelled, dim: Hashable = "member", **options: Unpack[Shared]) -> Labelled:
+        """Logarithmic scores in bits."""
+        return verification.log_scores(self._data, obs, dim, **options)
+
+    def log_score_parts(self, obs: Labelled, dim: Hashable = "member", **options: Unpack[Shared]) -> xr.Dataset:
+        """The two parts of logarithmic scores."""
+        return verification.log_score_parts(self._data, obs, dim, **options)
+
+    def crps(self, obs: Labelled, dim: Hashable = "member", **options: Unpack[Shared]) -> Labelled:
+        """Continuous ranked probability scores in the variable's units."""
+        return verification.crps(self._data, obs, dim, **options)
+
+    def pit(self, obs: Labelled, dim: Hashable = "member", *, seed: int = 0, **options: Unpack[Shared]) -> Labelled:
+        """Probability integral transforms."""
+        return verification.pit(self._data, obs, dim, seed=seed, **options)
