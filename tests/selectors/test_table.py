@@ -1,3 +1,7 @@
+import os
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -38,3 +42,11 @@ def test_codes_are_documented(name):
     assert np.array_equal(np.isnan(selection.bandwidths), selection.codes < 0)
     assert set(selection.codes) <= {0, *FAILURES, *FALLBACKS}
     assert selection.codes[-1] == 0
+
+
+def test_a_folder_is_read_once_until_it_changes(tmp_path):
+    shutil.copytree(Path(akde.__file__).parent / "models" / "adaptive", tmp_path / "own")
+    ask = [find_selector(f"amortized:{tmp_path / 'own'}").adaptive for _ in range(2)]
+    assert ask[0]() is ask[1]()
+    os.utime(tmp_path / "own" / "card.json", (1.0, 1.0))
+    assert find_selector(f"amortized:{tmp_path / 'own'}").adaptive() is not ask[0]()

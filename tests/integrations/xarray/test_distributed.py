@@ -1,0 +1,99 @@
+"""A real cluster of two worker processes: what comes back is what memory gives, even if a worker dies."""
+
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import cloudpickle
+import dask.array
+import numpy as np
+import pytest
+import xarray as xr
+from distributed import Client, LocalCluster
+
+import amortized_kde as akde
+import amortized_kde.integrations.xarray as labelled
+from amortized_kde.models import load_model
+from amortized_kde.selectors import table
+
+pytestmark = pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning")
+
+
+@pytest.fixture(scope="module")
+def client():
+    # No dashboard, whose port another run may hold.
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def forecasts():
+    rng = np.random.default_rng(3)
+    cells = {"time": np.arange(12), "lat": np.linspace(40.0, 55.0, 10)}
+    members = rng.gamma(1.5, 2.0, (12, 10, 21))
+    members[rng.random(members.shape) < 0.2] = np.nan
+    x = xr.DataArray(members, dims=("time", "lat", "member"), coords=cells, name="rain")
+    return x, xr.DataArray(rng.gamma(1.5, 2.0, (12, 10)), dims=("time", "lat"), coords=cells)
+
+
+@pytest.mark.parametrize("chunks", [{"time": 4, "lat": 10}, {"time": 5, "lat": 3}])
+def test_results_are_those_of_memory_whatever_the_chunks(client, forecasts, chunks):
+    x, y = forecasts
+    options = {"bounds": (0, None)}
+    asked = {
+        "score": lambda x: labelled.log_scores(x, y, **options),
+        "single": lambda x: labelled.log_scores(x, y, method="silverman", **options),
+        "probability": lambda x: labelled.probabilities(x, [1.0, 5.0], above=True, **options),
+        "transform": lambda x: labelled.pit(x, y, atoms=(0,), seed=2, **options),
+    }
+    lazy = xr.Dataset({name: ask(x.chunk(chunks)) for name, ask in asked.items()})
+    found = client.compute(lazy).result(timeout=200)
+    for name, ask in asked.items():
+        np.testing.assert_allclose(found[name], ask(x), rtol=1e-12)
+
+
+def times_read():
+    """How often this worker read a shipped model's weights, and those of a folder."""
+    return load_model.cache_info().misses, table._read_once.cache_info().misses
+
+
+def test_weights_are_read_once_by_each_worker(client, forecasts, tmp_path):
+    x, y = forecasts
+    shutil.copytree(Path(akde.__file__).parent / "models" / "single", tmp_path / "own")
+    before = client.run(times_read)
+    for method in ("amortized:single", f"amortized:{tmp_path / 'own'}"):
+        for _ in range(2):
+            labelled.log_scores(x.chunk(time=1), y, method=method, bounds=(0, None)).compute()
+    after = client.run(times_read)
+    for worker, counts in after.items():
+        assert all(now - then <= 1 for now, then in zip(counts, before[worker], strict=True))
+
+
+def test_no_block_carries_weights(client):
+    x = xr.DataArray(dask.array.zeros((12, 10, 21), chunks=(1, 10, 21)), dims=("time", "lat", "member"))
+    scores = labelled.log_scores(x, x.isel(member=0), bounds=(0, None))
+    weights = sum(array.nbytes for array in load_model("adaptive").arrays.values())
+    assert len(cloudpickle.dumps(scores.data.dask)) < 0.05 * weights
+
+
+def slowly(block):
+    time.sleep(0.2)
+    return block
+
+
+def test_a_killed_worker_loses_nothing(client, forecasts):
+    x, y = forecasts
+    lazy = x.chunk(time=1)
+    lazy = lazy.copy(data=lazy.data.map_blocks(slowly, dtype=float))
+    future = client.compute(labelled.log_scores(lazy, y, method="silverman", bounds=(0, None)))
+    time.sleep(0.7)
+    assert not future.done()
+    victims = client.run(os.getpid)
+    os.kill(next(iter(victims.values())), signal.SIGKILL)
+    found = future.result(timeout=200)
+    np.testing.assert_allclose(found, labelled.log_scores(x, y, method="silverman", bounds=(0, None)), rtol=1e-12)
