@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import time
+import uuid
 from pathlib import Path
 
 import cloudpickle
@@ -81,19 +82,25 @@ def test_no_block_carries_weights(client):
     assert len(cloudpickle.dumps(scores.data.dask)) < 0.05 * weights
 
 
-def slowly(block):
+def slowly(block, folder):
+    """Give the block after a while, and leave a mark that it was worked on."""
+    (folder / uuid.uuid4().hex).touch()
     time.sleep(0.2)
     return block
 
 
-def test_a_killed_worker_loses_nothing(client, forecasts):
+def test_a_killed_worker_loses_nothing(client, forecasts, tmp_path):
     x, y = forecasts
     lazy = x.chunk(time=1)
-    lazy = lazy.copy(data=lazy.data.map_blocks(slowly, dtype=float))
-    future = client.compute(labelled.log_scores(lazy, y, method="silverman", bounds=(0, None)))
-    time.sleep(0.7)
-    assert not future.done()
+    lazy = lazy.copy(data=lazy.data.map_blocks(slowly, folder=tmp_path, dtype=float, meta=np.empty((0, 0, 0))))
     victims = client.run(os.getpid)
+    future = client.compute(labelled.log_scores(lazy, y, method="silverman", bounds=(0, None)))
+    deadline = time.monotonic() + 60.0
+    while len(list(tmp_path.iterdir())) < 6 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not future.done()
     os.kill(next(iter(victims.values())), signal.SIGKILL)
     found = future.result(timeout=200)
     np.testing.assert_allclose(found, labelled.log_scores(x, y, method="silverman", bounds=(0, None)), rtol=1e-12)
+    # Blocks that died with the worker were made again.
+    assert len(list(tmp_path.iterdir())) > x.sizes["time"]
