@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from amortized_kde.cli import densities, reproduction, research
+from amortized_kde.cli import densities, ensembles, reproduction, research
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
 
 __all__ = ["app", "main"]
@@ -22,6 +22,7 @@ for command in (
     densities.fit,
     densities.compare,
     densities.score,
+    ensembles.ensemble,
     research.models,
     research.train,
     reproduction.reproduce,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, read_limits
 from amortized_kde.cli.reports import about_row, print_comparison, print_facts, print_json
-from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError, InvalidParameterError
+from amortized_kde.errors import DegenerateSampleError, InvalidParameterError
 
 if TYPE_CHECKING:
     from amortized_kde.benchmark.heldout import HeldOutScore
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from amortized_kde.integrations.tables import Column
 
 __all__ = ["compare", "fit", "score"]
-
-OPEN_SIDE = ("none", "-", "inf")
 
 
 class Missing(StrEnum):
@@ -35,27 +34,11 @@ WeightsName = Annotated[
     str | None,
     typer.Option("--weights", metavar="COLUMN", help="Column of importance weights, by name or number from 1."),
 ]
-BoundsPair = Annotated[
-    tuple[str, str] | None,
-    typer.Option(
-        "--bounds", metavar="A B", help="Hard limits of the variable; none for an open side: --bounds 0 none."
-    ),
-]
-Method = Annotated[
-    str | None, typer.Option("--method", metavar="NAME", help="How to choose the bandwidth; a wrong name lists all.")
-]
-Bandwidth = Annotated[
-    float | None, typer.Option("--bandwidth", metavar="H", help="A bandwidth of your own instead, in data units.")
-]
 Picture = Annotated[str | None, typer.Option("--plot", metavar="PNG", help="Draw a picture; PDF and SVG work too.")]
 Grid = Annotated[
     int, typer.Option("--grid", metavar="N", min=2, max=10**7, help="Points of the curve in files and pictures.")
 ]
 Nan = Annotated[Missing, typer.Option("--nan", help="Refuse missing values, or leave them out.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
-Threads = Annotated[
-    int | None, typer.Option("--threads", metavar="N", min=1, help="Use at most so many threads; default: all cores.")
-]
 
 
 def fit(
@@ -117,7 +100,7 @@ def compare(
 
     names = selectors() if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     data = read_column(file, column, weights=weights, nan=nan.value)
-    limits = _read_bounds(bounds)
+    limits = read_limits(bounds)
     rows = held_out_scores(data.values, names, bounds=limits, weights=data.weights, folds=folds, threads=threads)
     if all(row.bandwidth is None for row in rows):
         raise DegenerateSampleError(
@@ -176,28 +159,13 @@ def score(
         typer.echo("Scores are logarithmic, in bits; lower is better.")
 
 
-def _read_bounds(given: tuple[str, str] | None) -> tuple[float | None, float | None] | None:
-    """A pair of numbers, None where a side is open."""
-    if not given:
-        return None
-    ends: list[float | None] = []
-    for text, also_open in zip(given, ("-inf", "+inf"), strict=True):
-        try:
-            ends.append(None if text.lower() in (*OPEN_SIDE, also_open) else float(text))
-        except ValueError:
-            raise InvalidBoundsError(
-                f"--bounds takes two numbers, not {text!r}; write none for a side that is open: --bounds 0 none."
-            ) from None
-    return ends[0], ends[1]
-
-
 def _fit(
     data: "Column", bounds: tuple[str, str] | None, method: str | None, bandwidth: float | None, threads: int | None
 ) -> "KernelDensity":
     import amortized_kde as akde
     from amortized_kde.estimate import DEFAULT_METHOD
 
-    limits = _read_bounds(bounds)
+    limits = read_limits(bounds)
     if bandwidth is None:
         return akde.fit(
             data.values, weights=data.weights, bounds=limits, method=method or DEFAULT_METHOD, threads=threads

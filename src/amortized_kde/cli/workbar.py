@@ -55,6 +55,10 @@ class WorkBar:
         """Count work that was done."""
         self._bar.advance(self._task, cost)
 
+    def reach(self, done: float, total: float) -> None:
+        """Say how much is done, and of how much."""
+        self._bar.update(self._task, completed=done, total=total)
+
     def count(self, chunk: "Chunk", fresh: bool) -> None:
         """Count a chunk; one that an earlier run computed is taken out of the work instead, lest it look quick."""
         if fresh:

@@ -22,6 +22,7 @@ from amortized_kde.selectors import Selector, find_selector
 __all__ = [
     "Ensembles",
     "check_bounds_and_atoms",
+    "check_probabilities",
     "read_arguments",
     "read_climatology",
     "read_ensembles",
@@ -215,6 +216,12 @@ def read_probabilities(p: ArrayLike, ensembles: Ensembles) -> tuple[Array, tuple
         If one is outside.
     """
     values, shape = read_arguments(p, "p", ensembles)
+    check_probabilities(values)
+    return values, shape
+
+
+def check_probabilities(p: ArrayLike) -> None:
+    """Raise `InvalidParameterError` if a probability is outside [0, 1] or NaN."""
+    values = np.asarray(p)
     if not np.all((values >= 0.0) & (values <= 1.0)):
         raise InvalidParameterError("probabilities must lie in [0, 1].")
-    return values, shape

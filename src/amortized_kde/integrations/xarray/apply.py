@@ -1,5 +1,6 @@
 """One function of NumPy blocks becomes one of labelled arrays: aligned, lazy where the data are, named, counted."""
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -63,6 +64,8 @@ class Request:
             find_selector(method)
         elif np.ndim(method):
             raise InvalidSampleError("bandwidths given as method must be one number, or a DataArray of the cells.")
+        elif not 0.0 < float(method) < math.inf:
+            raise InvalidParameterError(f"a bandwidth must be a positive number, not {method!r}.")
         check_bounds_and_atoms(bounds, atoms)
         # At most a thousand numbers of the past go to the workers.
         past = None if climatology is None else read_climatology(climatology, bounds=bounds, atoms=atoms)

@@ -6,9 +6,11 @@ from typing import Any, Unpack
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from amortized_kde.ensembles.reading import check_probabilities
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.integrations.xarray import blocks
 from amortized_kde.integrations.xarray.apply import Labelled, Request, Shared, each_variable, read_argument
+from amortized_kde.integrations.xarray.checks import is_lazy
 from amortized_kde.integrations.xarray.counts import counted
 
 __all__ = ["atom_probabilities", "bandwidth", "densities", "probabilities", "quantiles"]
@@ -102,6 +104,9 @@ def _asked(
     def one(x: Any, others: dict[str, Any], **mine: Any) -> Labelled:
         request = Request(x, dim, **mine)
         given, own = read_argument(values, request, what, new, units=what != "p")
+        if what == "p" and not is_lazy(given):
+            # Before lazy blocks are made, which would complain late.
+            check_probabilities(given.values)
         return counted(*request.ask(block, [given], kinds=[kind], core=[own], **more))
 
     return each_variable(one, x, {}, dim, options)

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Hashable
 from typing import Any, Unpack
 
+import numpy as np
 import xarray as xr
 
+from amortized_kde.ensembles.verification import cell_uniforms
 from amortized_kde.integrations.xarray import blocks
 from amortized_kde.integrations.xarray.apply import Labelled, Request, Shared, each_variable
 from amortized_kde.integrations.xarray.checks import check_alike
@@ -76,6 +78,8 @@ def pit(x: Labelled, obs: Labelled, dim: Hashable = "member", *, seed: int = 0, 
 
     A cell's random number, which is used at atoms, hangs on its position in the array and not on the chunks.
     """
+    # Before lazy blocks are made, which would complain late.
+    cell_uniforms(seed, np.zeros(0, np.int64))
     return _judged(blocks.pit_block, ["pit"], x, obs, dim, options, seed=seed)
 
 

@@ -1,0 +1,49 @@
+"""Options that several commands take, and bounds as people type them."""
+
+from typing import Annotated
+
+import typer
+
+from amortized_kde.errors import InvalidBoundsError
+
+__all__ = ["Bandwidth", "BoundsPair", "Json", "Method", "Threads", "read_limits"]
+
+OPEN_SIDE = ("none", "-", "inf")
+
+BoundsPair = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--bounds", metavar="A B", help="Hard limits of the variable; none for an open side: --bounds 0 none."
+    ),
+]
+Method = Annotated[
+    str | None, typer.Option("--method", metavar="NAME", help="How to choose the bandwidth; a wrong name lists all.")
+]
+Bandwidth = Annotated[
+    float | None, typer.Option("--bandwidth", metavar="H", help="A bandwidth of your own instead, in data units.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", metavar="N", min=1, help="Use at most so many threads; default: all cores.")
+]
+
+
+def read_limits(given: tuple[str, str] | None) -> tuple[float | None, float | None] | None:
+    """Read a pair of numbers, None where a side is open.
+
+    Raises
+    ------
+    InvalidBoundsError
+        If a side is neither a number nor open.
+    """
+    if not given:
+        return None
+    ends: list[float | None] = []
+    for text, also_open in zip(given, ("-inf", "+inf"), strict=True):
+        try:
+            ends.append(None if text.lower() in (*OPEN_SIDE, also_open) else float(text))
+        except ValueError:
+            raise InvalidBoundsError(
+                f"--bounds takes two numbers, not {text!r}; write none for a side that is open: --bounds 0 none."
+            ) from None
+    return ends[0], ends[1]
