@@ -111,7 +111,8 @@ def ask_score_parts(ensembles: Ensembles, y: Array) -> tuple[Array, Array, Index
         # The last entry is elsewhere's.
         occurrence = -np.log(np.append(shares, left, axis=1)[np.arange(y.size), atom]) / _LN2
         amount[atom >= 0] = 0.0
-    occurrence[lost], amount[lost] = math.nan, math.nan
+    if lost.any():
+        occurrence[lost], amount[lost] = math.nan, math.nan
     return occurrence, amount, codes
 
 

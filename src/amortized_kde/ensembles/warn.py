@@ -19,6 +19,8 @@ Index = NDArray[np.int64]
 def warn_of_cells(ensembles: Ensembles, codes: Index) -> None:
     """Warn of cells without an answer, of fallbacks and of ensembles unlike the training tasks; the caller's caller
     is named."""
+    if not codes.any() and not ensembles.lost.any():
+        return
     codes = np.where(ensembles.lost | ((codes < OK) & (ensembles.past.size > 0)), OK, codes)
     if ensembles.atoms.size:
         codes = _warn_of_atoms(codes)

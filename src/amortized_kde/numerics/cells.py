@@ -125,12 +125,16 @@ def log_density_cells(
         _copy(rates, starts[t], t, each, rate)
         _copy(masses, starts[t], t, each, weight)
         top = 0.0
-        for i in range(points.size):
-            weight[i] *= rate[i]
-            top = weight[i] if weight[i] > top else top
-        # As shares of the largest, so that no unit of the data makes a sum too small.
-        for i in range(points.size):
-            weight[i] /= top
+        if each:
+            for i in range(points.size):
+                weight[i] *= rate[i]
+                top = weight[i] if weight[i] > top else top
+            # As shares of the largest, so that no unit of the data makes a sum too small.
+            for i in range(points.size):
+                weight[i] /= top
+        elif points.size > 0:
+            top = weight[0] * rate[0]
+            weight[:] = 1.0
         for j in range(edges[r], edges[r + 1]):
             out[j] = math.nan
             if top > 0.0 and abs(at[j]) < math.inf:
