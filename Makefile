@@ -65,6 +65,7 @@ bench: $(VENV)/.bench $(VENV)/.compiled
 	$(BIN)/python benchmarks/tasks.py
 	$(BIN)/python benchmarks/first_use.py
 	$(BIN)/python benchmarks/training_step.py
+	$(BIN)/python benchmarks/ensembles.py
 
 clean:
 	rm -rf $(VENV) demo build dist
