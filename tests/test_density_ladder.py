@@ -275,6 +275,8 @@ def test_shares_at_anchors_lie_linearly_between_them(bounds, epsilon, tmp_path):
     y = np.linspace(max(bounds.lower, -300.0), min(bounds.upper, 300.0), 203)[1:-1]
     np.testing.assert_allclose(d.logpdf(y), slow_logpdf(d, bounds, y), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(d.pdf(y), np.exp(d.logpdf(y)), rtol=1e-6)
+    reach = np.min(d.points - 4.0 * d.local_bandwidths), np.max(d.points + 4.0 * d.local_bandwidths)
+    np.testing.assert_allclose(d.grid(2), np.clip(reach, *bounds), rtol=1e-13)
     d.save(tmp_path / "density")
     for twin in (KernelDensity.load(tmp_path / "density"), pickle.loads(pickle.dumps(d)), copy.deepcopy(d)):
         assert same(twin, d)

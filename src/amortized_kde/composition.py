@@ -140,9 +140,26 @@ class Composition:
         """Even arguments that show the density: the data and four local bandwidths beyond, inside the bounds."""
         if not isinstance(count, (int, np.integer)) or count < 2:
             raise InvalidParameterError(f"a grid needs at least 2 points, not {count!r}.")
-        low = max(self._parts.bounds.lower, float(np.min(self.points - 4.0 * self.local_bandwidths)))
-        high = min(self._parts.bounds.upper, float(np.max(self.points + 4.0 * self.local_bandwidths)))
+        low = max(self._parts.bounds.lower, -self._outermost(-1.0))
+        high = min(self._parts.bounds.upper, self._outermost(1.0))
         return np.linspace(low, high, count)
+
+    def _outermost(self, sign: float) -> float:
+        """How far points and four of their local bandwidths reach, to the right or to the left."""
+        shares, anchors, points = self._parts.shares, self._parts.anchors, self.points
+        if shares is None:
+            return float(max(sign * points[0], sign * points[-1]) + 4.0 * self.bandwidth)
+        if anchors is None:
+            return float(np.max(sign * points + 4.0 * self.local_bandwidths))
+        ends, logs = sign * points[anchors], np.log(self.bandwidths) @ shares
+        most = float(np.max(ends + 4.0 * np.exp(logs)))
+        # Between two anchors neither place nor bandwidth is beyond both; most often that tells enough.
+        limits = np.maximum(ends[1:], ends[:-1]) + 4.0 * np.exp(np.maximum(logs[1:], logs[:-1]))
+        for k in np.flatnonzero(limits > most):
+            ranks = np.arange(anchors[k], anchors[k + 1])
+            local = np.exp(np.interp(ranks, anchors[k : k + 2], logs[k : k + 2]))
+            most = max(most, float(np.max(sign * points[ranks] + 4.0 * local)))
+        return most
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the density to a file in NumPy's npz format; no pickle is involved."""

@@ -35,7 +35,8 @@ def truncated_sum(points: Array, weights: Array, bandwidth: float, lower: float,
     """Give sum_i w_i K(x - x_i) / sum_j w_j Z_j, cut as a whole at the limits (paper, eq. 8)."""
     large = points.size >= LARGE
     if large and bandwidth <= 0.25 * (upper - lower):
-        mass = 1.0 - float(weights @ _lost(points, bandwidth, (lower, upper)))
+        start, below, stop, above = _lost(points, bandwidth, (lower, upper))
+        mass = 1.0 - float(np.sum(weights[:start] * below) + np.sum(weights[stop:] * above))
     else:
         inside = central_mass((lower - points) / bandwidth, (upper - points) / bandwidth)
         mass = math.fsum(weights * inside)
@@ -173,17 +174,21 @@ def _renormalised(coefficients: Array, places: Array, h: float, limits: tuple[fl
     lower, upper = limits
     if h > 0.25 * (upper - lower):
         return np.asarray(coefficients / central_mass((lower - places) / h, (upper - places) / h))
-    return np.asarray(coefficients / (1.0 - _lost(places, h, limits)))
-
-
-def _lost(places: Array, h: float, limits: tuple[float, float]) -> Array:
-    """How much of a kernel at each ascending place lies beyond the limits: most often few are near one."""
-    lower, upper = limits
-    start, stop = np.searchsorted(places, lower + WHOLE * h), np.searchsorted(places, upper - WHOLE * h)
+    start, below, stop, above = _lost(places, h, limits)
     lost = np.zeros(places.size)
-    lost[:start] += ndtr((lower - places[:start]) / h)
-    lost[stop:] += ndtr((places[stop:] - upper) / h)
-    return lost
+    lost[:start] += below
+    lost[stop:] += above
+    return np.asarray(coefficients / (1.0 - lost))
+
+
+def _lost(places: Array, h: float, limits: tuple[float, float]) -> tuple[int, Array, int, Array]:
+    """How much of the kernels at the first places lies below the limits, and of those from the second number on above.
+
+    Most often few of the ascending places are near a limit.
+    """
+    lower, upper = limits
+    start, stop = np.searchsorted(places, [lower + WHOLE * h, upper - WHOLE * h]).tolist()
+    return start, ndtr((lower - places[:start]) / h), stop, ndtr((places[stop:] - upper) / h)
 
 
 def _used(points: Array, coefficients: Array) -> Kernels:

@@ -5,7 +5,8 @@
 
 v_i are the points' weights, 1/n unless others are given; then n is their effective size. Above n = 4096, the largest
 sample of the training tasks, the networks are asked as if n were that; their bandwidths shrink on as n^(-1/5), the rate
-of the classical rules, and the background's probability as 1/n.
+of the classical rules, and the background's probability as 1/n. The adaptive answer is then carried over to all values
+(`large.py`).
 """
 
 import math
@@ -25,6 +26,7 @@ from amortized_kde.ladder_network import LadderNetwork, Standards
 from amortized_kde.models import Model
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Sample, Samples
+from amortized_kde.selectors.large import common_factor, evened
 from amortized_kde.selectors.outcome import CONSTANT, OK, TOO_FEW, UNLIKE, Selection
 from amortized_kde.weights import evened_among_ties
 
@@ -94,8 +96,14 @@ def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, thread
     told: NDArray[Any] = np.maximum(found.sizes, 1.0)
     shares, epsilons = network.shares_and_background(found.wholes, told, found.points, own)
     beyond = _beyond(samples, found)
+    bandwidths = found.bandwidths * beyond[:, None] ** -0.2
+    for t in np.flatnonzero(found.usable & (beyond > 1.0)).tolist():
+        rows, ends = slice(found.offsets[t], found.offsets[t + 1]), (float(lower[t]), float(upper[t]))
+        shares[rows] = evened(shares[rows], bandwidths[t], beyond[t])
+        local = shares[rows] @ np.log(bandwidths[t])
+        bandwidths[t] *= common_factor(samples.between(t, t + 1), ends, found.anchors[rows], local, beyond[t])
     return Smoothing(
-        found.bandwidths * beyond[:, None] ** -0.2,
+        bandwidths,
         found.anchors,
         found.offsets,
         found.masses,
