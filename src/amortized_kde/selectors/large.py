@@ -31,9 +31,9 @@ _TRIED = np.arange(2, -7, -1)
 _NODES = (512, 1024, 2048)
 # The score is taken between these shares of the nodes: beyond, nodes are too far apart to stand for the values.
 _TAIL = 1 / 32
-# A factor of half an octave must gain so many nats, one of an octave four times as many. In repeated samples the
-# scores of half-octave steps about the best go up and down by as much.
-_DOUBT = 5.0
+# A factor of half an octave must gain 5 nats, this times ln 2, one of three octaves 25: in repeated samples the scores
+# of half-octave steps about the best go up and down by some nats.
+_DOUBT = 7.0
 
 
 def evened(shares: Array, bandwidths: Array, beyond: float) -> Array:
@@ -69,7 +69,7 @@ def common_factor(sample: Samples, bounds: tuple[float, float], anchors: Index, 
         tried = _TRIED[(widest >= _TRIED) & (2.0 ** (0.5 * _TRIED) * _resolution(nodes, h) >= 1.0)]
         if not tried.size or tried[-1] > best:
             break
-        scores = n * _scores(nodes, h, bounds, n, tried) - _DOUBT * tried**2
+        scores = n * _scores(nodes, h, bounds, n, tried) - _DOUBT * np.log1p(tried**2)
         at = int(np.argmax(scores))
         best = float(tried[at])
         if 0 < at < tried.size - 1:
