@@ -168,6 +168,19 @@ def worst_settings(most: int = 10) -> str:
     return "\n\n".join(parts)
 
 
+def large_n() -> str:
+    """Time and errors at n = 10^6, by density and estimator."""
+    rows = _rows("large_n")
+    if not rows:
+        return _missing("large_n")
+    head = ["density", "estimator", "ms", "times as fast as KDEpy", "excess, bits", "integrated squared error"]
+    keys = ["ms", "times KDEpy", "excess bits", "integrated squared error"]
+    lines = [
+        [row["density"], _NAMES.get(row["estimator"], row["estimator"]), *(row[key] for key in keys)] for row in rows
+    ]
+    return _table(head, lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "marron_wand": lambda: _by_size("marron_wand"),
     "marron_wand_losses": lambda: _losses("marron_wand"),
@@ -177,4 +190,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "real": real,
     "every_size": every_size,
     "worst_settings": worst_settings,
+    "large_n": large_n,
 }
