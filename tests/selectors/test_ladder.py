@@ -1,5 +1,6 @@
 """The default models: what they answer for samples of all kinds, and when they say that they do not know."""
 
+import importlib
 import math
 import warnings
 
@@ -51,6 +52,18 @@ def test_beyond_the_trained_sizes_the_answer_goes_on_without_a_jump(method):
     x, sizes = np.random.default_rng(12).normal(size=300_000), np.array([4096, 20_000, 300_000])
     h = np.array([akde.bandwidth(x[:n], method=method) for n in sizes])
     np.testing.assert_allclose(h / h[0], (sizes / 4096) ** -0.2, rtol=0.15)
+
+
+def test_what_is_described_wholly_is_answered_as_it_was_trained(monkeypatch):
+    def refuse(*given):
+        raise AssertionError("carried over")
+
+    monkeypatch.setattr(importlib.import_module("amortized_kde.selectors.ladder"), "evened", refuse)
+    rng = np.random.default_rng(15)
+    for n in (100, 1000, 4096):
+        akde.fit(rng.gamma(2.0, size=n), weights=rng.random(n))
+    with pytest.raises(AssertionError, match="carried over"):
+        akde.fit(rng.gamma(2.0, size=4200))
 
 
 def test_shares_at_anchors_are_those_of_all_points():

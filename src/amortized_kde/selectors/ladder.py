@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.anchors import middles_of
+from amortized_kde.anchors import LARGEST, middles_of
 from amortized_kde.domain import Bounds
 from amortized_kde.ladder import ANSWERS, SAMPLE_FEATURES, Description, describe
 from amortized_kde.ladder_network import LadderNetwork, Standards
@@ -97,7 +97,7 @@ def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, thread
     shares, epsilons = network.shares_and_background(found.wholes, told, found.points, own)
     beyond = _beyond(samples, found)
     bandwidths = found.bandwidths * beyond[:, None] ** -0.2
-    for t in np.flatnonzero(found.usable & (beyond > 1.0)).tolist():
+    for t in np.flatnonzero(found.usable & (beyond > 1.0) & (samples.sizes > LARGEST)).tolist():
         rows, ends = slice(found.offsets[t], found.offsets[t + 1]), (float(lower[t]), float(upper[t]))
         shares[rows] = evened(shares[rows], bandwidths[t], beyond[t])
         local = shares[rows] @ np.log(bandwidths[t])
