@@ -113,6 +113,10 @@ def test_weights_count():
     x = np.sort(rng.standard_normal(20_000))
     alike = 1.0 + 1e-9 * rng.random(x.size)
     assert factor(x, math.log(0.3), weights=alike) == pytest.approx(factor(x, math.log(0.3)), rel=1e-5)
+    # One value that weighs more than a node is no reason for narrow bandwidths.
+    heavy = np.ones(x.size)
+    heavy[7000] = 100.0
+    assert factor(x, math.log(0.3), weights=heavy) == 1.0
     # Half of the values are those of a claw, and the others hardly count.
     both = np.concatenate([claw(rng, 20_000), x])
     order, weights = np.argsort(both), np.repeat([1.0, 1e-6], 20_000)

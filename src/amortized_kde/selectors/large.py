@@ -61,10 +61,14 @@ def common_factor(sample: Samples, bounds: tuple[float, float], anchors: Index, 
     What is described of a sample cannot show the detail that its other values would. `local` are logarithms of the
     bandwidths at the anchors. The factor has the best score of values left out (`_scores`), less a doubt; between half
     octaves a parabola tells. It is not less than what nodes can tell; nor than 1 where nodes are tied, for what is left
-    out is then still there, and rounding would draw bandwidths to zero.
+    out is then still there, and rounding would draw bandwidths to zero. Where one value weighs more than a node, nodes
+    tell nothing.
     """
     best, widest, n = 0.0, int(_TRIED[0]), float(sample.effective_sizes[0])
+    heaviest = float(sample.counts.max()) if sample.unequal[0] else 1.0
     for count in _NODES:
+        if count * heaviest > n:
+            break
         nodes, h = _at_nodes(sample, anchors, local, count)
         tried = _TRIED[(widest >= _TRIED) & (2.0 ** (0.5 * _TRIED) * _resolution(nodes, h) >= 1.0)]
         if not tried.size or tried[-1] > best:
@@ -130,7 +134,9 @@ def _scores(nodes: Array, h: Array, bounds: tuple[float, float], n: float, tried
         height = 1.0 / (math.sqrt(2.0 * math.pi) * width * inside)
         density = np.einsum("ij,j->i", kernel, height) / nodes.size - height[middle] / n
         mass = central_mass((low - nodes) / width, (high - nodes) / width) / inside
-        scores[k] = np.sum(np.log(np.maximum(density, 1e-300))) / nodes.size - np.mean(mass)
+        # Where hardly more than the own value is near, rounding may leave nothing.
+        density = np.maximum(density, 1e-9 * height[middle])
+        scores[k] = np.sum(np.log(density)) / nodes.size - np.mean(mass)
         # The square of a kernel is the one half an octave narrower.
         kernel *= kernel
     return scores
