@@ -25,8 +25,9 @@ def bandwidth(x: Labelled, dim: Hashable = "member", **options: Unpack[Shared]) 
         Ensembles; NaN is a missing member.
     dim : hashable
         The members' dimension, which must not be split into chunks.
-    bounds, method, threads
-        As in `log_scores`; the method is a name. Atoms and climatology are not looked at.
+    **options
+        `bounds`, `method` and `threads` as in `log_scores`; the method is a name. Atoms and climatology are not looked
+        at.
 
     Examples
     --------

@@ -27,12 +27,10 @@ def log_scores(x: Labelled, obs: Labelled, dim: Hashable = "member", **options: 
         the same variables.
     dim : hashable
         The members' dimension, which must not be split into chunks.
-    bounds, method, atoms, climatology
-        As in `ensembles.log_scores`; bandwidths of your own are a number or a DataArray. Of a Dataset they may be
-        mappings by variable.
-    threads : int, optional
-        At most so many threads: by default all cores, but for each block of a lazy array one, because dask computes
-        several blocks side by side.
+    **options
+        `bounds`, `method`, `atoms` and `climatology` as in `ensembles.log_scores`; bandwidths of your own are a number
+        or a DataArray. Of a Dataset they may be mappings by variable. `threads` is how many threads to use at most: by
+        default all cores, but for each block of a lazy array one, because dask computes several blocks side by side.
 
     Returns
     -------
