@@ -117,24 +117,22 @@ def log_density_cells(
 ) -> None:
     """Write the logarithm of sum_i m_i r_i phi((x - x_i) r_i) at every argument of rows start .. stop - 1."""
     room = _longest(starts, stops, own, start, stop)
-    rate_room, weight_room = np.empty(room), np.empty(room)
+    # Weights are shares of the largest, so that no unit of the data makes a sum too small.
+    rate_room, weight_room = np.empty(room), np.ones(room)
     for r in range(start, stop):
         t = own[r]
         points = places[starts[t] : stops[t]]
         rate, weight = rate_room[: points.size], weight_room[: points.size]
         _copy(rates, starts[t], t, each, rate)
-        _copy(masses, starts[t], t, each, weight)
         top = 0.0
         if each:
             for i in range(points.size):
-                weight[i] *= rate[i]
+                weight[i] = masses[starts[t] + i] * rate[i]
                 top = weight[i] if weight[i] > top else top
-            # As shares of the largest, so that no unit of the data makes a sum too small.
             for i in range(points.size):
                 weight[i] /= top
         elif points.size > 0:
-            top = weight[0] * rate[0]
-            weight[:] = 1.0
+            top = masses[t] * rates[t]
         for j in range(edges[r], edges[r + 1]):
             out[j] = math.nan
             if top > 0.0 and abs(at[j]) < math.inf:
