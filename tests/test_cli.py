@@ -111,6 +111,16 @@ def test_fit_writes_a_table_and_a_picture(run, tmp_path, waiting):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_smoother_density(run, tmp_path, waiting):
+    out = tmp_path / "density.csv"
+    status, printed, _ = run("fit", GEYSER, "--column", "waiting", "--smooth", 2, "--out", out)
+    density = akde.fit(waiting).smoothed(2.0)
+    assert (status, words(printed)["bandwidth"]) == (0, f"{density.bandwidth:.6g}")
+    assert np.array_equal(read_column(str(out), "density").values, density.pdf(density.grid(512)))
+    status, _, err = run("fit", GEYSER, "--column", "waiting", "--smooth", 0)
+    assert (status, err.count("\n")) == (2, 1)
+
+
 def test_a_bandwidth_of_ones_own(run, file):
     status, out, _ = run("fit", file("5\n"), "--bandwidth", 2, "--json")
     said = json.loads(out)

@@ -14,7 +14,7 @@ from scipy.special import logsumexp, ndtr
 from amortized_kde import KernelDensity
 from amortized_kde.background import Background
 from amortized_kde.domain import Bounds
-from amortized_kde.errors import InvalidBoundsError, InvalidParameterError, UnreadableFileError
+from amortized_kde.errors import InvalidBoundsError, InvalidParameterError, InvalidSampleError, UnreadableFileError
 from amortized_kde.sample import read_sample
 
 X = np.random.default_rng(1).gamma(2.0, 1.0, 40)
@@ -168,6 +168,24 @@ def test_properties():
     assert (plain.epsilon, plain.background, plain.bandwidths.tolist()) == (0.0, None, [0.5])
     assert plain.shares.tolist() == [[1.0, 1.0]]
     assert plain.local_bandwidths.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("bounds", LIMITS)
+def test_smoother_and_rougher(bounds):
+    d = ladder(bounds=bounds)
+    wider, y = d.smoothed(1.5), np.linspace(0.1, 11.0, 7)
+    assert np.array_equal(wider.bandwidths, 1.5 * RUNGS)
+    assert wider.bandwidth == pytest.approx(1.5 * d.bandwidth, rel=1e-12)
+    assert np.allclose(wider.logpdf(y), slow_logpdf(wider, bounds, y), rtol=1e-12)
+    assert (wider.bounds, wider.domain, wider.epsilon, wider.method) == (d.bounds, d.domain, d.epsilon, "given")
+    assert np.array_equal(wider.shares, d.shares)
+    assert np.array_equal(d.bandwidths, RUNGS)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, math.nan, math.inf, 1e-323, "2", [1.0, 2.0, 3.0, 4.0], None])
+def test_a_factor_keeps_bandwidths_positive_and_finite(factor):
+    with pytest.raises((InvalidParameterError, InvalidSampleError)):
+        ladder().smoothed(factor)
 
 
 def test_weights_count_in_the_overall_bandwidth():

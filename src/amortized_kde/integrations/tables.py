@@ -25,7 +25,22 @@ from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError, UnreadableFileError
 from amortized_kde.sample import LARGEST, Nan
 
-__all__ = ["STANDARD_INPUT", "Column", "read_column", "write_density", "writing"]
+__all__ = [
+    "MISSING",
+    "PARQUET_MAGIC",
+    "STANDARD_INPUT",
+    "Column",
+    "Columns",
+    "columns_of_parquet",
+    "columns_of_text",
+    "density_csv",
+    "numbers_of_parquet",
+    "numbers_of_text",
+    "parse_cell",
+    "read_column",
+    "write_density",
+    "writing",
+]
 
 Array = NDArray[np.float64]
 
@@ -51,6 +66,19 @@ class Column:
     omitted: int
     weights: Array | None = None
     weights_name: str | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of a table's columns, the positions of those that hold numbers, and how it was recognised.
+
+    `header` says whether the names came from the table, `delimiter` what parts the columns: None for blanks.
+    """
+
+    names: tuple[str, ...]
+    numeric: tuple[int, ...]
+    header: bool
+    delimiter: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,20 +138,50 @@ def read_column(
     label = "standard input" if source == STANDARD_INPUT else source
     content = _read_bytes(source, label)
     if content[:4] == PARQUET_MAGIC or Path(source).suffix.lower() in (".parquet", ".pq"):
-        names, columns = _read_parquet(content, label, column, weights, prefer)
-        return _finite(label, names, columns, range(1, columns[0].size + 1), nan, where="row")
+        columns = columns_of_parquet(content, label)
+        chosen = _choose_both(label, columns, column, weights, prefer)
+        read = [numbers_of_parquet(content, label, index) for index in chosen]
+        return _finite(label, [columns.names[k] for k in chosen], read, range(1, read[0].size + 1), nan, where="row")
     text = _decode(content, label)
+    columns = columns_of_text(text, label)
+    chosen = _choose_both(label, columns, column, weights, prefer)
+    read, lines = _text_numbers(text, label, chosen)
+    return _finite(label, [columns.names[k] for k in chosen], read, lines, nan)
+
+
+def columns_of_text(text: str, label: str) -> Columns:
+    r"""Say which columns a text has, and which of them begin with numbers; raises as `read_column`.
+
+    Examples
+    --------
+    >>> columns_of_text("who;x\nann;1,5\n", "a table")
+    Columns(names=('who', 'x'), numeric=(1,), header=True, delimiter=';')
+    """
     table = _read_table(text, label, _PREVIEW + 1)
-    chosen = _choose_both(label, table.names, _numeric(table), column, weights, prefer, header=table.header)
-    names = [table.names[index] for index in chosen]
+    return Columns(tuple(table.names), _numeric(table), table.header, table.delimiter)
+
+
+def numbers_of_text(text: str, label: str, index: int) -> Array:
+    r"""Read the column at a position, from 0, of a text, NaN where a value is missing; raises as `read_column`.
+
+    Examples
+    --------
+    >>> numbers_of_text("who;x\nann;1,5\nbob;NA\n", "a table", 1)
+    array([1.5, nan])
+    """
+    return _text_numbers(text, label, [index])[0][0]
+
+
+def _text_numbers(text: str, label: str, chosen: Sequence[int]) -> tuple[list[Array], Sequence[int]]:
+    """Numbers of a column, and of its weights if they are chosen too, and the line that each row stands on."""
+    table = _read_table(text, label, _PREVIEW + 1)
     if len(table.rows) >= _PREVIEW:
         plain = [numbers for index in chosen if (numbers := _plain_numbers(text, table, index)) is not None]
         # What is refused is refused by its line, which this parser does not know.
         if len(plain) == len(chosen) and all(beside.min() >= 0.0 for beside in plain[1:]):
-            found = Column(label, names[0], plain[0], 0)
-            return found if weights is None else replace(found, weights=plain[1], weights_name=names[1])
+            return plain, range(plain[0].size)
         table = _read_table(text, label)
-    return _finite(label, names, [_numbers(table, index) for index in chosen], table.lines, nan)
+    return [_numbers(table, index) for index in chosen], table.lines
 
 
 def _read_bytes(source: str, label: str) -> bytes:
@@ -208,8 +266,16 @@ def _check_widths(table: _Table) -> None:
             )
 
 
-def _parse(cell: str, delimiter: str | None) -> float:
-    """The number in a cell, NaN if it is missing; ValueError if it is neither."""
+def parse_cell(cell: str, delimiter: str | None = None) -> float:
+    """Give the number in a cell, NaN if it is missing; ValueError if it is neither.
+
+    A comma is a decimal comma unless commas are what parts the cells.
+
+    Examples
+    --------
+    >>> parse_cell(" 1,5 "), parse_cell("NA")
+    (1.5, nan)
+    """
     text = cell.strip()
     if text.lower() in MISSING:
         return math.nan
@@ -222,56 +288,49 @@ def _parse(cell: str, delimiter: str | None) -> float:
 
 def _is_number(cell: str, delimiter: str | None) -> bool:
     try:
-        _parse(cell, delimiter)
+        parse_cell(cell, delimiter)
     except ValueError:
         return False
     return True
 
 
-def _numeric(table: _Table) -> list[str]:
-    """Names of the columns whose first cells are numbers, at least one of them present."""
+def _numeric(table: _Table) -> tuple[int, ...]:
+    """Positions of the columns whose first cells are numbers, at least one of them present."""
     found = []
-    for index, name in enumerate(table.names):
+    for index in range(len(table.names)):
         cells = [row[index] for row in table.rows[:_PREVIEW] if index < len(row)]
         present = [cell for cell in cells if cell.strip().lower() not in MISSING]
         if present and all(_is_number(cell, table.delimiter) for cell in present):
-            found.append(name)
-    return found
+            found.append(index)
+    return tuple(found)
 
 
 def _choose_both(
-    label: str,
-    names: Sequence[str],
-    numeric: Sequence[str],
-    column: str | None,
-    weights: str | None,
-    prefer: str | None,
-    *,
-    header: bool,
+    label: str, columns: Columns, column: str | None, weights: str | None, prefer: str | None
 ) -> list[int]:
     """The positions of the column that is meant and, if asked for, of its weights, which are not meant else."""
     if weights is None:
-        return [_choose(label, names, numeric, column, prefer, header=header)]
-    beside = _find(label, names, weights, header=header)
-    others = [name for name in numeric if name != names[beside]]
-    return [_choose(label, names, others, column, prefer, header=header), beside]
+        return [_choose(label, columns, column, prefer)]
+    beside = _find(label, columns.names, weights, header=columns.header)
+    others = tuple(index for index in columns.numeric if columns.names[index] != columns.names[beside])
+    return [_choose(label, replace(columns, numeric=others), column, prefer), beside]
 
 
-def _choose(
-    label: str, names: Sequence[str], numeric: Sequence[str], column: str | None, prefer: str | None, *, header: bool
-) -> int:
+def _choose(label: str, columns: Columns, column: str | None, prefer: str | None) -> int:
     """The position of the column that is meant."""
+    names = columns.names
     if column is not None:
-        return _find(label, names, column, header=header)
+        return _find(label, names, column, header=columns.header)
     if len(names) == 1:
         return 0
     if prefer is not None and prefer in names:
         return names.index(prefer)
-    if len(numeric) == 1:
-        return names.index(numeric[0])
+    if len(columns.numeric) == 1:
+        return columns.numeric[0]
+    numeric = [names[index] for index in columns.numeric]
     if not numeric:
         raise InvalidSampleError(f"none of the columns of {label} holds numbers: {_listing(names)}.")
-    unnamed = "" if header else " and no header line"
+    unnamed = "" if columns.header else " and no header line"
     raise InvalidParameterError(
         f"{label} has {len(numeric)} columns of numbers{unnamed}: {_listing(numeric)}; choose one by name or number "
         f"(on the command line: --column {numeric[0]!r})."
@@ -323,7 +382,7 @@ def _numbers(table: _Table, index: int) -> Array:
     for i, cell in enumerate(cells):
         try:
             # With both marks in one column, a comma may part thousands: then it is no number.
-            out[i] = _parse(cell, "," if mixed else table.delimiter)
+            out[i] = parse_cell(cell, "," if mixed else table.delimiter)
         except ValueError:
             shown = cell.strip() if len(cell) <= 40 else cell[:37].strip() + "..."
             raise InvalidSampleError(
@@ -371,9 +430,29 @@ def _finite(
     return Column(label, name, values[kept], int(np.sum(~kept)), weights[kept], names[1])
 
 
-def _read_parquet(
-    content: bytes, label: str, column: str | None, weights: str | None, prefer: str | None
-) -> tuple[list[str], list[Array]]:
+def columns_of_parquet(content: bytes, label: str) -> Columns:
+    """Say which columns a Parquet file has, and which of them hold numbers; raises as `read_column`."""
+    with _parquet(content, label) as (file, types):
+        schema = file.schema_arrow
+        numeric = (index for index, field in enumerate(schema) if _holds_numbers(types, field.type))
+        return Columns(tuple(schema.names), tuple(numeric), True, None)
+
+
+def numbers_of_parquet(content: bytes, label: str, index: int) -> Array:
+    """Read the column at a position, from 0, of a Parquet file, NaN where null; raises as `read_column`."""
+    with _parquet(content, label) as (file, types):
+        field = file.schema_arrow.field(index)
+        if not _holds_numbers(types, field.type):
+            raise InvalidSampleError(
+                f"column {field.name!r} of {label} holds {field.type}, not numbers; choose another column."
+            )
+        chosen = file.read(columns=[field.name]).column(0)
+        return np.asarray(chosen.cast("float64").to_numpy(), dtype=np.float64)
+
+
+@contextmanager
+def _parquet(content: bytes, label: str) -> Iterator[tuple[Any, Any]]:
+    """An open file and Arrow's types; whatever hinders the reading becomes one sentence."""
     try:
         from pyarrow import ArrowException, parquet, types
     except ImportError:
@@ -381,18 +460,7 @@ def _read_parquet(
             f"{label} is a Parquet file, which needs pyarrow; install it with: pip install pyarrow"
         ) from None
     try:
-        file = parquet.ParquetFile(io.BytesIO(content))
-        schema = file.schema_arrow
-        numeric = [field.name for field in schema if _holds_numbers(types, field.type)]
-        chosen = _choose_both(label, schema.names, numeric, column, weights, prefer, header=True)
-        names = [schema.names[index] for index in chosen]
-        for index, name in zip(chosen, names, strict=True):
-            if name not in numeric:
-                raise InvalidSampleError(
-                    f"column {name!r} of {label} holds {schema.field(index).type}, not numbers; choose another column."
-                )
-        columns = [file.read(columns=[name]).column(0).cast("float64").to_numpy() for name in names]
-        return names, [np.asarray(numbers, dtype=np.float64) for numbers in columns]
+        yield parquet.ParquetFile(io.BytesIO(content)), types
     except (ArrowException, OSError) as error:
         if isinstance(error, UnreadableFileError):
             raise
@@ -417,11 +485,19 @@ def writing(path: str) -> Iterator[None]:
         raise UnreadableFileError(f"{path!r} cannot be written ({_reason(error)}).") from None
 
 
-def write_density(path: str, density: KernelDensity, grid: Array, *, threads: int | None = None) -> None:
-    """Write a CSV with the columns x, density, log_density (natural) and cdf, all digits kept."""
+def density_csv(density: KernelDensity, grid: Array, *, threads: int | None = None) -> str:
+    """Give a CSV with the columns x, density, log_density (natural) and cdf, all digits kept."""
     log_density, cdf = density.logpdf(grid, threads=threads), density.cdf(grid, threads=threads)
     columns = (grid, np.exp(log_density), log_density, cdf)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("x", "density", "log_density", "cdf"))
+    writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+    return text.getvalue()
+
+
+def write_density(path: str, density: KernelDensity, grid: Array, *, threads: int | None = None) -> None:
+    """Write what `density_csv` gives to a file."""
+    text = density_csv(density, grid, threads=threads)
     with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("x", "density", "log_density", "cdf"))
-        writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+        file.write(text)
