@@ -53,17 +53,21 @@ NEIGHBOURS = {
     ("ladder", "anchors"),
     ("ensembles", "estimate"),
     ("cli", "integrations"),
+    ("app", "integrations"),
+    ("cli", "app"),
 }
 
 # Rooms with compiled loops; the decorators themselves live in numerics/jit.py.
 COMPILED_ROOMS = {"numerics", "features", "selectors", "tasks", "benchmark"}
 OPTIONAL = {"matplotlib", "pandas", "polars", "pyarrow", "jax", "optax", "equinox", "xarray", "sklearn", "streamlit"}
 OPTIONAL |= {"mpmath", "seaborn", "statsmodels", "KDEpy", "dask", "distributed", "zarr", "h5netcdf"}
-# The one room that exists for a library it needs, and files and folders that do.
+OPTIONAL |= {"altair", "openpyxl", "PIL"}
+# The rooms that exist for a library they need, and files and folders that do.
 OPTIONAL_WHERE = {
     "training": {"jax", "optax", "equinox"},
     "integrations/sklearn.py": {"sklearn"},
     "integrations/xarray": {"xarray"},
+    "app": {"streamlit", "altair", "pandas", "PIL"},
 }
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -129,6 +133,14 @@ def test_optional_libraries_are_imported_where_they_are_used(path):
     places = {room_of(path), place.as_posix(), place.parent.as_posix()}
     allowed = set().union(*(OPTIONAL_WHERE.get(place, set()) for place in places))
     assert not tops & (OPTIONAL - allowed)
+
+
+def test_the_page_is_thin():
+    """Streamlit is known only to what draws the page and keeps its state; what is read and computed can do without."""
+    drawing = {"page", "state", "memory", "paste_box"}
+    for path in (path for path in SOURCES if room_of(path) == "app"):
+        tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}
+        assert path.stem in drawing or path.stem.endswith("_view") or "streamlit" not in tops, path.name
 
 
 def test_only_training_knows_jax():

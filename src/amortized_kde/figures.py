@@ -1,5 +1,6 @@
 """Pictures from plain arrays, on matplotlib axes. Matplotlib is imported when the first one is drawn."""
 
+import io
 from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
@@ -10,7 +11,17 @@ from numpy.typing import NDArray
 
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
-__all__ = ["COLOURS", "draw_bandwidths", "draw_comparison", "draw_density", "new_axes", "new_figure", "save_figure"]
+__all__ = [
+    "COLOURS",
+    "draw_bandwidths",
+    "draw_comparison",
+    "draw_density",
+    "draw_ground",
+    "figure_bytes",
+    "new_axes",
+    "new_figure",
+    "save_figure",
+]
 
 Array = NDArray[np.float64]
 
@@ -73,11 +84,12 @@ def draw_density(
     if band is not None:
         inside = (grid >= band[0]) & (grid <= band[1])
         ax.fill_between(grid[inside], density[inside], color=line.get_color(), alpha=0.25, linewidth=0)
-    _draw_ground(ax, points, bounds)
+    draw_ground(ax, points, bounds)
     return ax
 
 
-def _draw_ground(ax: Any, points: Array | None, bounds: tuple[float | None, float | None]) -> None:
+def draw_ground(ax: Any, points: Array | None, bounds: tuple[float | None, float | None]) -> None:
+    """Draw what all densities share: a rug of the points, the bounds, and axes that begin at zero."""
     if points is not None:
         ticks = np.quantile(points, np.linspace(0.0, 1.0, MOST_TICKS)) if points.size > MOST_TICKS else points
         # Data above, axes below: the ticks stay at the bottom whatever the density's height.
@@ -149,7 +161,7 @@ def draw_comparison(
         for others in densities.values():
             ax.plot(*others, color="0.65", linewidth=0.8)
         ax.plot(grid, density, color=colour, linewidth=2.0)
-        _draw_ground(ax, points, bounds)
+        draw_ground(ax, points, bounds)
         ax.set_title(label, fontsize=9)
         ax.set_ylabel("")
     for ax in panels.flat[len(densities) :]:
@@ -176,8 +188,19 @@ def save_figure(ax: Any, path: str) -> None:
         raise InvalidParameterError(
             f"{path!r}: pictures cannot be written as {kind!r}; take one of {', '.join(known)}."
         )
+    _write(ax, path, kind)
+
+
+def figure_bytes(ax: Any, kind: str) -> bytes:
+    """Give the figure that holds the axes as a file's content; `kind` is png, svg or another of matplotlib's."""
+    file = io.BytesIO()
+    _write(ax, file, kind)
+    return file.getvalue()
+
+
+def _write(ax: Any, file: Any, kind: str) -> None:
     from matplotlib import rc_context
 
     # The same picture gives the same bytes: fixed names inside an SVG, and neither date nor version anywhere.
     with rc_context({"svg.hashsalt": "amortized-kde"}):
-        ax.figure.savefig(path, format=kind, metadata=_NO_METADATA.get(kind))
+        ax.figure.savefig(file, format=kind, metadata=_NO_METADATA.get(kind))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from amortized_kde.cli import densities, ensembles, reproduction, research
+from amortized_kde.cli import densities, ensembles, page, reproduction, research
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
 
 __all__ = ["app", "main"]
@@ -26,6 +26,7 @@ for command in (
     research.models,
     research.train,
     reproduction.reproduce,
+    page.app,
 ):
     app.command()(command)
 

@@ -1,0 +1,125 @@
+"""The samples that come with the page: real ones from files, and made-up ones that show what is hard.
+
+A name enters; values, usual bounds and a sentence on their origin leave.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.integrations.tables import numbers_of_text
+
+__all__ = ["EXAMPLES", "Example", "example_ensembles"]
+
+Array = NDArray[np.float64]
+
+_DATA = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A title, a sentence on the origin, the bounds that nature sets, and the values."""
+
+    title: str
+    origin: str
+    bounds: tuple[float | None, float | None]
+    values: Callable[[], Array]
+
+
+def _column(file: str, index: int) -> Callable[[], Array]:
+    return lambda: numbers_of_text((_DATA / file).read_text(encoding="utf-8"), file, index)
+
+
+def _two_groups() -> Array:
+    rng = np.random.default_rng(1)
+    return np.concatenate([rng.normal(0.0, 1.0, 300), rng.normal(4.0, 0.15, 100)]).round(4)
+
+
+def _shares() -> Array:
+    return np.random.default_rng(2).beta(0.7, 2.0, 250).round(5)
+
+
+def _incomes() -> Array:
+    return np.random.default_rng(3).lognormal(10.2, 0.8, 500).round(-1)
+
+
+def _outliers() -> Array:
+    return np.random.default_rng(4).standard_t(1.5, 200).round(4)
+
+
+def _million() -> Array:
+    rng = np.random.default_rng(5)
+    narrow = rng.random(1_000_000) < 0.1
+    return np.where(narrow, rng.normal(1.0, 0.02, narrow.size), rng.normal(0.0, 1.0, narrow.size))
+
+
+# The key stands in links.
+EXAMPLES: dict[str, Example] = {
+    "eruptions": Example(
+        "Old Faithful: how long eruptions last (272, minutes)",
+        "Real: R's faithful data (Härdle 1991). Two kinds of eruption; no eruption lasts less than no time.",
+        (0.0, None),
+        _column("faithful.csv", 0),
+    ),
+    "waiting": Example(
+        "Old Faithful: waiting time to the next eruption (272, minutes)",
+        "Real: R's faithful data (Härdle 1991). Whole minutes, so many values are equal.",
+        (0.0, None),
+        _column("faithful.csv", 1),
+    ),
+    "galaxies": Example(
+        "Galaxies: velocities in the Corona Borealis region (82, km/s)",
+        "Real: Roeder (1990), from R's MASS. Clusters of galaxies with voids between them.",
+        (None, None),
+        _column("galaxies.csv", 0),
+    ),
+    "groups": Example(
+        "Made up: a wide and a narrow group (400)",
+        "Drawn from two normal distributions. One bandwidth cannot be right for both.",
+        (None, None),
+        _two_groups,
+    ),
+    "shares": Example(
+        "Made up: shares between 0 and 1, many near 0 (250)",
+        "Drawn from a beta distribution. Without bounds the density leaks below 0.",
+        (0.0, 1.0),
+        _shares,
+    ),
+    "incomes": Example(
+        "Made up: incomes, with a long tail (500)",
+        "Drawn from a log-normal distribution and rounded to tens.",
+        (0.0, None),
+        _incomes,
+    ),
+    "outliers": Example(
+        "Made up: far outliers (200)",
+        "Drawn from Student's t distribution with 1.5 degrees of freedom, which has no variance.",
+        (None, None),
+        _outliers,
+    ),
+    "million": Example(
+        "Made up: a million values",
+        "Drawn from two normal distributions, a tenth of it in a narrow peak.",
+        (None, None),
+        _million,
+    ),
+}
+
+
+def example_ensembles() -> tuple[Array, Array]:
+    """Give made-up forecasts (400, 21) and what was observed (400,): the members spread too little.
+
+    Examples
+    --------
+    >>> members, observed = example_ensembles()
+    >>> members.shape, observed.shape
+    ((400, 21), (400,))
+    """
+    rng = np.random.default_rng(6)
+    centre = rng.normal(12.0, 6.0, 400)
+    members = centre[:, None] + rng.normal(0.0, 1.5, (400, 21))
+    observed = centre + rng.normal(0.0, 2.2, 400)
+    return members.round(2), observed.round(2)

@@ -1,0 +1,42 @@
+"""The script that Streamlit runs for every visitor and every change; `amortized-kde app` starts it."""
+
+import streamlit as st
+
+from amortized_kde.app.ensemble_view import show_ensembles
+from amortized_kde.app.pictures import icon
+from amortized_kde.app.sample_view import show_sample
+from amortized_kde.app.state import begin, keep
+
+TABS = ("One sample", "Ensembles")
+
+
+def show_page() -> None:
+    """Draw the page."""
+    # Streamlit leaves six centimetres above the title, which is half of a phone's screen.
+    st.html("<style>.stMainBlockContainer {padding-top: 2.5rem} h1 {font-size: 2rem !important}</style>")
+    st.title("Paste a sample, see its density", anchor=False)
+    st.caption(
+        "How much to smooth is decided by a trained network. All is computed where this page was started: your numbers "
+        "are not stored, logged or sent anywhere else."
+    )
+    one, many = st.tabs(TABS, key="tab", on_change="rerun")
+    with one:
+        if one.open:
+            show_sample()
+    with many:
+        if many.open:
+            show_ensembles()
+
+
+st.set_page_config(page_title="amortized-kde", page_icon=icon(), layout="wide")
+try:
+    begin()
+    show_page()
+    keep()
+except Exception as error:
+    # A visitor gets a sentence, and neither the page nor a log shows what the numbers were.
+    st.error(
+        f"Something went wrong that we did not foresee ({type(error).__name__}). Reload the page; if it comes again, "
+        "please report what you did.",
+        icon=":material/error:",
+    )

@@ -1,0 +1,74 @@
+// The field that numbers are pasted into. The page sees a text as soon as it is pasted, or when typing has paused.
+
+// A field lays out every line that it holds: more than this takes seconds, so only the beginning is shown.
+const LONG = 50_000;
+const SHOWN = 1_000;
+// Characters that are sent at once; a million numbers with all their digits are fewer.
+const MOST = 40_000_000;
+const PAUSE = 700;
+
+export default function ({ parentElement, data, setTriggerValue }) {
+  const box = parentElement.querySelector("textarea");
+  const clear = parentElement.querySelector("button");
+  const note = parentElement.querySelector("[role=status]");
+
+  function say(text) {
+    note.textContent = text;
+    note.hidden = text === "";
+  }
+
+  function send(text) {
+    clearTimeout(box.waiting);
+    if (text === box.sent) return;
+    box.sent = text;
+    setTriggerValue("text", text);
+  }
+
+  function showBeginning(start, length) {
+    box.value = start + "\n…";
+    box.readOnly = true;
+    say(`${(length / 1e6).toFixed(1)} MB were read; only the beginning is shown here.`);
+  }
+
+  function empty() {
+    box.value = "";
+    box.readOnly = false;
+    say("");
+  }
+
+  if (!box.ready) {
+    box.ready = true;
+    box.value = data.text;
+    if (data.length > data.text.length) showBeginning(data.text, data.length);
+  }
+
+  box.onpaste = (event) => {
+    const text = event.clipboardData.getData("text/plain");
+    if (text.length > MOST) {
+      event.preventDefault();
+      say(`That is a text of ${(text.length / 1e6).toFixed(0)} MB, and this field takes 40; upload it as a file.`);
+    } else if (text.length > LONG || box.readOnly) {
+      event.preventDefault();
+      if (text.length > LONG) showBeginning(text.slice(0, SHOWN), text.length);
+      else { empty(); box.value = text; }
+      send(text);
+    } else {
+      // The field changes after this event.
+      setTimeout(() => send(box.value));
+    }
+  };
+
+  box.oninput = () => {
+    clearTimeout(box.waiting);
+    say("");
+    box.waiting = setTimeout(() => send(box.value), PAUSE);
+  };
+
+  box.onchange = () => { if (!box.readOnly) send(box.value); };
+
+  clear.onclick = () => {
+    empty();
+    send("");
+    box.focus();
+  };
+}

@@ -1,0 +1,34 @@
+"""The field that numbers are pasted into.
+
+Streamlit's own field lays out every line and sends all of its text again with whatever else changes, which takes a
+million numbers minutes; this one shows the beginning and sends a text once.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+__all__ = ["paste_box"]
+
+# A longer text is shown in part when the field comes back.
+_SHOWN = 1_000
+_LONG = 50_000
+
+
+def paste_box(text: str) -> str | None:
+    """Show the field, with `text` in it when it first appears; give a text that was just entered, else None."""
+    shown = text if len(text) <= _LONG else text[:_SHOWN]
+    result = _field()(key="paste_box", data={"text": shown, "length": len(text)}, on_text_change=lambda: None)
+    entered = result.text
+    return None if entered is None else str(entered)
+
+
+@cache
+def _field() -> Any:
+    return st.components.v2.component("amortized_kde_paste_box", html=_read("html"), css=_read("css"), js=_read("js"))
+
+
+def _read(kind: str) -> str:
+    return Path(__file__).with_suffix(f".{kind}").read_text(encoding="utf-8")

@@ -1,0 +1,177 @@
+"""The interactive picture: a `Drawing` enters, an Altair chart leaves, light or dark."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from amortized_kde.app.curves import Drawing
+
+__all__ = ["DASHES", "colours", "density_chart", "icon", "legend_html", "pit_chart"]
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart: on light ground without the palest, on dark ground
+# without the darkest. Dashes tell curves apart without any colour.
+_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666")
+_DARK = ("#56B4E9", "#E69F00", "#2FC79A", "#E89BC4", "#F0E442", "#D55E00", "#BBBBBB")
+DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (12, 4), (4, 4), (1, 3))
+_HEIGHT = 400
+# A logarithmic axis shows six powers of ten.
+_FLOOR = 1e-6
+
+
+def colours(count: int, *, dark: bool) -> list[str]:
+    """Give so many colours; after seven they come again, with other dashes."""
+    palette = _DARK if dark else _LIGHT
+    return [palette[k % len(palette)] for k in range(count)]
+
+
+def density_chart(drawing: Drawing, *, log: bool, dark: bool) -> Any:
+    """Draw curves over a histogram with a rug and bounds; the values of all curves show under the pointer."""
+    top = max(float(drawing.heights.max(initial=0.0)), max(float(c.max()) for c in drawing.curves.values()))
+    floor = top * _FLOOR if log else 0.0
+    vertical = alt.Scale(type="log" if log else "linear", domain=[floor, top * (2.0 if log else 1.05)], nice=False)
+    across = alt.Scale(domain=[float(drawing.grid[0]), float(drawing.grid[-1])], nice=False)
+    x = alt.X("x:Q", scale=across, title=drawing.name)
+    layers = [
+        _bars(drawing, across, vertical, floor=floor, dark=dark),
+        _walls(drawing, across, dark=dark),
+        _lines(drawing, x, vertical, floor=floor, dark=dark),
+        _rug(drawing, across, floor=floor, dark=dark),
+        _pointer(drawing, x, dark=dark),
+    ]
+    return alt.layer(*(layer for layer in layers if layer is not None)).properties(height=_HEIGHT)
+
+
+def icon(size: int = 64) -> Any:
+    """Draw the page's icon, two peaks; an icon by name would be fetched from elsewhere."""
+    x, height = np.linspace(-3.0, 3.0, size), np.linspace(1.1, 0.0, size)[:, None]
+    curve = np.exp(-8.0 * (x + 1.0) ** 2) + 0.7 * np.exp(-2.0 * (x - 1.0) ** 2)
+    return Image.fromarray(np.where((height < curve)[..., None], [0, 114, 178], [255, 255, 255]).astype(np.uint8))
+
+
+def legend_html(names: Sequence[str], *, dark: bool) -> str:
+    """Give a legend that wraps on a narrow screen, which the chart's own does not; names are escaped."""
+    entries = (
+        '<span style="display:inline-flex;align-items:center;gap:0.5em;white-space:nowrap">'
+        f'<span style="width:34px;height:3px;background:{_dashed(colour, k)}"></span>{escape(name)}</span>'
+        for k, (name, colour) in enumerate(zip(names, colours(len(names), dark=dark), strict=True))
+    )
+    return f'<div style="display:flex;flex-wrap:wrap;gap:0.2em 1.2em;font-size:0.9rem">{"".join(entries)}</div>'
+
+
+def _dashed(colour: str, k: int) -> str:
+    """The k-th pattern of dashes as a CSS background."""
+    stops, at = [], 0
+    for index, length in enumerate(DASHES[k % len(DASHES)]):
+        stops.append(f"{'transparent' if index % 2 else colour} {at}px {at + length}px")
+        at += length
+    return f"repeating-linear-gradient(90deg, {', '.join(stops)})"
+
+
+def _ink(dark: bool) -> str:
+    return "#DDDDDD" if dark else "#333333"
+
+
+def _bars(drawing: Drawing, across: Any, vertical: Any, *, floor: float, dark: bool) -> Any:
+    frame = pd.DataFrame({"from": drawing.edges[:-1], "to": drawing.edges[1:], "height": drawing.heights})
+    frame = frame[frame["height"] > floor].assign(floor=floor)
+    return (
+        alt.Chart(frame)
+        .mark_rect(color="#8A8F98", opacity=0.35 if dark else 0.25)
+        .encode(
+            x=alt.X("from:Q", scale=across, title=drawing.name),
+            x2="to:Q",
+            y=alt.Y("height:Q", scale=vertical, title="density"),
+            y2="floor:Q",
+        )
+    )
+
+
+def _lines(drawing: Drawing, x: Any, vertical: Any, *, floor: float, dark: bool) -> Any:
+    names = list(drawing.curves)
+    frame = pd.concat(
+        [
+            pd.DataFrame({"x": drawing.grid, "density": np.maximum(curve, floor), "method": name})
+            for name, curve in drawing.curves.items()
+        ]
+    )
+    return (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=2.2, clip=True)
+        .encode(
+            x=x,
+            y=alt.Y("density:Q", scale=vertical, title="density"),
+            color=alt.Color(
+                "method:N", scale=alt.Scale(domain=names, range=colours(len(names), dark=dark)), legend=None
+            ),
+            strokeDash=alt.StrokeDash(
+                "method:N",
+                scale=alt.Scale(domain=names, range=[list(DASHES[k % len(DASHES)]) for k in range(len(names))]),
+                legend=None,
+            ),
+        )
+    )
+
+
+def _rug(drawing: Drawing, across: Any, *, floor: float, dark: bool) -> Any:
+    if not drawing.ticks.size:
+        return None
+    return (
+        alt.Chart(pd.DataFrame({"x": drawing.ticks}))
+        .mark_tick(color=_ink(dark), opacity=0.45, thickness=1, size=12, yOffset=-6)
+        .encode(x=alt.X("x:Q", scale=across, title=drawing.name), y=alt.Y(datum=floor))
+    )
+
+
+def _walls(drawing: Drawing, across: Any, *, dark: bool) -> Any:
+    low, high = drawing.grid[0], drawing.grid[-1]
+    walls = [bound for bound in drawing.bounds if bound is not None and low <= bound <= high]
+    if not walls:
+        return None
+    return (
+        alt.Chart(pd.DataFrame({"x": walls}))
+        .mark_rule(color=_ink(dark), strokeDash=[3, 3], strokeWidth=1.5)
+        .encode(x=alt.X("x:Q", scale=across, title=drawing.name))
+    )
+
+
+def _pointer(drawing: Drawing, x: Any, *, dark: bool) -> Any:
+    """A line at the nearest argument, with the values there."""
+    columns = {f"c{k}": curve for k, curve in enumerate(drawing.curves.values())}
+    tips = [alt.Tooltip("x:Q", title=drawing.name, format=".5~g")]
+    tips += [alt.Tooltip(f"c{k}:Q", title=name, format=".4~g") for k, name in enumerate(drawing.curves)]
+    near = alt.selection_point(nearest=True, on="pointermove", clear="pointerout", fields=["x"], empty=False)
+    return (
+        alt.Chart(pd.DataFrame({"x": drawing.grid, **columns}))
+        .mark_rule(color=_ink(dark), strokeWidth=1)
+        .encode(x=x, opacity=alt.condition(near, alt.value(0.5), alt.value(0.0)), tooltip=tips)
+        .add_params(near)
+    )
+
+
+def pit_chart(counts: Any, expected: float, band: tuple[float, float], *, dark: bool) -> Any:
+    """Draw a histogram of PIT values, the count that is expected in a bin, and where 95 % of counts fall."""
+    edges = np.linspace(0.0, 1.0, len(counts) + 1)
+    frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
+    top = 1.1 * max(float(frame["count"].max()), band[1])
+    across = alt.X(
+        "from:Q", scale=alt.Scale(domain=[0.0, 1.0]), title="where the observation fell in its forecast (PIT)"
+    )
+    bars = (
+        alt.Chart(frame)
+        .mark_rect(color=colours(1, dark=dark)[0], opacity=0.75, stroke="white", strokeWidth=0.5)
+        .encode(
+            x=across,
+            x2="to:Q",
+            y=alt.Y("count:Q", scale=alt.Scale(domain=[0.0, top], nice=False), title="observations"),
+            y2=alt.datum(0.0),
+            tooltip=[alt.Tooltip("from:Q"), alt.Tooltip("to:Q"), alt.Tooltip("count:Q")],
+        )
+    )
+    usual = alt.Chart(pd.DataFrame({"low": [band[0]], "high": [band[1]]})).mark_rect(color="#8A8F98", opacity=0.25)
+    line = alt.Chart(pd.DataFrame({"y": [expected]})).mark_rule(color=_ink(dark), strokeDash=[6, 3]).encode(y="y:Q")
+    return alt.layer(usual.encode(y="low:Q", y2="high:Q"), bars, line).properties(height=280)

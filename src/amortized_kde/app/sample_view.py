@@ -1,0 +1,148 @@
+"""The tab for one sample: choose on one side, see on the other; what is chosen stands in the address."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from amortized_kde.app.comparing import Fitted, check_spread, fit_methods, how_unlike, method_names
+from amortized_kde.app.curves import Drawing, compute_drawing, is_spread_out
+from amortized_kde.app.input_view import Limits, Numbers, choose_bounds, choose_numbers
+from amortized_kde.app.links import FACTORS, VIEWS
+from amortized_kde.app.memory import remembered
+from amortized_kde.app.pictures import density_chart, legend_html
+from amortized_kde.app.result_view import Shown, show_details, show_table, show_takeaway
+from amortized_kde.app.words import describe
+from amortized_kde.density import KernelDensity
+from amortized_kde.errors import AmortizedKdeError
+from amortized_kde.estimate import DEFAULT_METHOD
+from amortized_kde.selectors import SELECTORS
+
+__all__ = ["show_sample"]
+
+
+def show_sample() -> None:
+    """Draw the whole tab."""
+    left, right = st.columns([4, 7], gap="large")
+    with left:
+        st.subheader("Your numbers", anchor=False)
+        numbers = choose_numbers()
+        bounds = choose_bounds(numbers)
+        methods = _choose_methods()
+    with right:
+        if numbers is None:
+            _invite()
+        elif bounds is not None and methods:
+            _show(numbers, bounds, methods)
+        else:
+            st.info("Correct the field that is marked, and the density appears here.")
+
+
+def _invite() -> None:
+    st.info("Paste numbers, upload a file or pick an example: their density appears here.", icon=":material/timeline:")
+
+
+def _choose_methods() -> list[str]:
+    methods = st.multiselect(
+        "Methods to compare",
+        method_names(),
+        key="methods",
+        help="\n".join(f"- `{name}`: {SELECTORS[name].summary}" for name in method_names()),
+    )
+    if not methods:
+        st.error("Choose at least one method.", icon=":material/error:")
+    return methods
+
+
+def _show(numbers: Numbers, bounds: Limits, methods: Sequence[str]) -> None:
+    try:
+        check_spread(numbers.points)
+    except AmortizedKdeError as error:
+        st.error(f"There is no density: {error}", icon=":material/error:")
+        return
+    with st.spinner("Estimating …"):
+        fitted = [_fit(numbers, bounds, method) for method in methods]
+    working = [one for one in fitted if one.density is not None]
+    if not working:
+        st.error(f"No method has an answer. {fitted[0].method}: {fitted[0].failure}", icon=":material/error:")
+        return
+    above, below = st.container(), st.container()
+    with below:
+        shown = _choose_shown(numbers, bounds, working)
+    with above:
+        _say(numbers, bounds, working)
+        drawing = _draw(numbers, bounds, working, shown)
+    show_table(numbers, bounds, fitted, shown)
+    show_details(numbers, shown)
+    show_takeaway(numbers, bounds, shown, drawing)
+
+
+def _fit(numbers: Numbers, bounds: Limits, method: str) -> Fitted:
+    key = ("fit", numbers.key, bounds, method)
+    return remembered(key, lambda: fit_methods(numbers.points, [method], bounds)[0], size=numbers.points.size)
+
+
+def _choose_shown(numbers: Numbers, bounds: Limits, working: Sequence[Fitted]) -> Shown:
+    """Let a visitor choose a method, and move its bandwidths by hand."""
+    names = [one.method for one in working]
+    if st.session_state.get("method") not in names:
+        st.session_state["method"] = names[0]
+    left, right = st.columns([2, 3], gap="medium")
+    method = left.selectbox(
+        "Method in detail", names, key="method", help="Whose numbers are shown, moved by hand and taken away below."
+    )
+    density = working[names.index(method)].density
+    assert density is not None
+    factor = right.select_slider(
+        "Bandwidth by hand",
+        FACTORS,
+        key="factor",
+        format_func=lambda factor: f"× {factor:g}",
+        help=f"× 1 is the bandwidth that the method chose, {density.bandwidth:.4g}. To the left the density is "
+        "rougher, to the right smoother.",
+    )
+    if factor == 1.0:
+        return Shown(method, 1.0, method, density)
+    key = ("by hand", numbers.key, bounds, method, factor)
+    moved = remembered(key, lambda: density.smoothed(factor), size=numbers.points.size)
+    return Shown(method, factor, f"{method} × {factor:g}", moved)
+
+
+def _say(numbers: Numbers, bounds: Limits, working: Sequence[Fitted]) -> None:
+    """The sentence on the sample: by the default method's density, if that is there."""
+    judge = next((one for one in working if one.method == DEFAULT_METHOD), working[0]).density
+    assert judge is not None
+    ways = remembered(("ways", numbers.key, bounds), lambda: how_unlike(numbers.points, bounds))
+    text = remembered(("sentence", numbers.key, bounds, judge.method), lambda: describe(judge, ways))
+    (st.warning if ways else st.success)(text, icon=":material/format_quote:")
+
+
+def _draw(numbers: Numbers, bounds: Limits, working: Sequence[Fitted], shown: Shown) -> Drawing:
+    densities = {one.method: one.density for one in working if one.density is not None}
+    densities[shown.label] = shown.density
+    left, right = st.columns(2)
+    log = left.toggle("Logarithmic axis", key="log", help="Tails show, down to a millionth of the peak.")
+    _choose_first_view(numbers)
+    view = right.segmented_control("Show", VIEWS, key="view", required=True, label_visibility="collapsed")
+    drawing = remembered(
+        ("drawing", numbers.key, bounds, tuple(densities), view, log),
+        lambda: compute_drawing(
+            densities, numbers.points, bounds, name=numbers.choice.name, middle=view == VIEWS[1], tails=log
+        ),
+    )
+    dark = st.context.theme.type == "dark"
+    st.html(legend_html(list(densities), dark=dark))
+    st.altair_chart(density_chart(drawing, log=log, dark=dark), key="picture", alt=_alt(numbers, densities))
+    return drawing
+
+
+def _choose_first_view(numbers: Numbers) -> None:
+    """Zoom to the middle of a new sample that outliers spread out, unless the address says what to show."""
+    if st.session_state.get("viewed") == numbers.key:
+        return
+    if "viewed" in st.session_state or "view" not in st.query_params:
+        st.session_state["view"] = VIEWS[is_spread_out(numbers.points)]
+    st.session_state["viewed"] = numbers.key
+
+
+def _alt(numbers: Numbers, densities: dict[str, KernelDensity]) -> str:
+    return f"Density of {numbers.points.size:,} values by {', '.join(densities)}, over a histogram."

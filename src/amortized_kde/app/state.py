@@ -1,0 +1,33 @@
+"""The settings of a visitor's page: taken from the address at first, kept while fields come and go."""
+
+from dataclasses import asdict, fields
+
+import streamlit as st
+
+from amortized_kde.app.links import Settings, from_query, to_query
+
+__all__ = ["begin", "current", "keep"]
+
+_KEY = "settings"
+
+
+def begin() -> None:
+    """Fill fields that are not there yet from the last settings, or from the address."""
+    known: Settings = st.session_state.setdefault(_KEY, from_query(st.query_params.to_dict()))
+    for name, value in asdict(known).items():
+        st.session_state.setdefault(name, list(value) if isinstance(value, tuple) else value)
+
+
+def current() -> Settings:
+    """Give what is chosen now."""
+    known: Settings = st.session_state[_KEY]
+    chosen = {field.name: st.session_state.get(field.name, getattr(known, field.name)) for field in fields(Settings)}
+    return Settings(**{**chosen, "methods": tuple(chosen["methods"])})
+
+
+def keep() -> None:
+    """Remember what is chosen for fields that will come back, and put it into the address."""
+    settings = current()
+    st.session_state[_KEY] = settings
+    if st.query_params.to_dict() != to_query(settings):
+        st.query_params.from_dict(to_query(settings))

@@ -1,0 +1,88 @@
+"""The command that starts the web page on this machine."""
+
+import os
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from amortized_kde.errors import InvalidParameterError, MissingExtraError
+
+__all__ = ["app"]
+
+_FIRST_PORT = 8501
+# Nothing is sent, nothing is written to the home folder, and no error shows data.
+_OPTIONS = {
+    "browser.gatherUsageStats": "false",
+    "client.showErrorDetails": "none",
+    "client.toolbarMode": "minimal",
+    "runner.magicEnabled": "false",
+    "server.fileWatcherType": "none",
+    # Otherwise it asks for an address to write to at its first start.
+    "server.headless": "true",
+    "logger.level": "error",
+    # Blue, which nobody takes for the red of an error.
+    "theme.light.primaryColor": "#0072B2",
+    "theme.dark.primaryColor": "#2A80B9",
+}
+
+
+def app(
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="N", min=1, max=65535, help="Default: the first free one from 8501.")
+    ] = None,
+    address: Annotated[
+        str,
+        typer.Option("--address", metavar="HOST", help="Who may come: only this machine, unless you say otherwise."),
+    ] = "localhost",
+    show: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open a browser; default: if there is a screen.")
+    ] = None,
+) -> None:
+    """Start the web page: paste a sample, see its density."""
+    try:
+        import altair  # noqa: F401
+        import openpyxl  # noqa: F401
+        from streamlit.web.cli import main
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the web page needs {error.name}; install it with: pip install 'amortized-kde[app]'"
+        ) from None
+    free = _free_port(address, port)
+    url = f"http://{address}:{free}"
+    typer.echo(f"The page is at {url} (stop it with Ctrl-C)")
+    # The first answer takes seconds; it need not be the visitor's.
+    threading.Thread(target=_prepare, args=(url if _wants_browser(show) else None,), daemon=True).start()
+    page = Path(__file__).parents[1] / "app" / "page.py"
+    given = {**_OPTIONS, "server.address": address, "server.port": str(free)}
+    main(["run", str(page), *(f"--{name}={value}" for name, value in given.items())], prog_name="streamlit")
+
+
+def _free_port(address: str, port: int | None) -> int:
+    candidates = range(_FIRST_PORT, _FIRST_PORT + 100) if port is None else [port]
+    for candidate in candidates:
+        try:
+            with socket.create_server((address, candidate)):
+                return candidate
+        except OSError as error:
+            reason = error.strerror or str(error)
+    raise InvalidParameterError(f"port {candidates[-1]} of {address} cannot be used ({reason}); give another --port.")
+
+
+def _wants_browser(show: bool | None) -> bool:
+    screen = sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    return screen if show is None else show
+
+
+def _prepare(url: str | None) -> None:
+    """Open a browser, and compile or load what the first visitor will need."""
+    if url is not None:
+        import webbrowser
+
+        webbrowser.open(url)
+    from amortized_kde.app.warming import warm_up
+
+    warm_up()
