@@ -20,6 +20,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 ROOT = Path(__file__).parents[1]
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Print what tests have measured, whichever process ran them."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in report.user_properties:
+            if name == "measured" and report.when == "call":
+                terminalreporter.write_line(value)
+
+
 def read_r_rows(path):
     """Case, sample and R's bandwidths of each row, at 17 digits."""
     with open(path, newline="") as file:

@@ -71,7 +71,7 @@ def verify(members: Array, observed: Array | None, *, method: str, bounds: Limit
     --------
     >>> found = verify(np.array([[1.0, 2.0, 4.0]]), np.array([2.0]), method="silverman", bounds=(None, None))
     >>> found.bandwidths.round(3), found.scores.round(3), found.pit.round(3)
-    (array([0.812]), array([2.113]), array([0.466]))
+    (array([0.809]), array([2.007]), array([0.466]))
     """
     # Ensembles without an answer are counted on the page.
     with in_turn(quiet=True):

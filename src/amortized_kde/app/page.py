@@ -28,15 +28,20 @@ def show_page() -> None:
             show_ensembles()
 
 
-st.set_page_config(page_title="amortized-kde", page_icon=icon(), layout="wide")
-try:
-    begin()
-    show_page()
-    keep()
-except Exception as error:
-    # A visitor gets a sentence, and neither the page nor a log shows what the numbers were.
-    st.error(
-        f"Something went wrong that we did not foresee ({type(error).__name__}). Reload the page; if it comes again, "
-        "please report what you did.",
-        icon=":material/error:",
-    )
+def run() -> None:
+    """Draw the page; whatever goes wrong unforeseen becomes a sentence, and no log shows what the numbers were."""
+    st.set_page_config(page_title="amortized-kde", page_icon=icon(), layout="wide")
+    try:
+        begin()
+        show_page()
+        keep()
+    except Exception as error:
+        st.error(
+            f"Something went wrong that we did not foresee ({type(error).__name__}). Reload the page; if it comes "
+            "again, please report what you did.",
+            icon=":material/error:",
+        )
+
+
+if __name__ == "__main__":
+    run()

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
-from amortized_kde.app.comparing import Comparison, Fitted, compare, number_of_modes, score_by_hand
+from amortized_kde.app.comparing import Comparison, Fitted, compare, find_modes, score_by_hand
 from amortized_kde.app.curves import Drawing
 from amortized_kde.app.entries import read_limits, read_percentages
 from amortized_kde.app.input_view import Limits, Numbers
@@ -20,7 +21,7 @@ from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.integrations.tables import density_csv
 
-__all__ = ["Shown", "show_details", "show_table", "show_takeaway"]
+__all__ = ["Shown", "modes_of", "show_details", "show_table", "show_takeaway"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,12 @@ class Shown:
     factor: float
     label: str
     density: KernelDensity
+
+
+def modes_of(density: KernelDensity) -> NDArray[np.float64]:
+    """Find a density's modes once."""
+    # The density is kept beside them, lest another one be made in its place.
+    return remembered(("modes", id(density)), lambda: (density, find_modes(density)), size=density.points.size)[1]
 
 
 def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown: Shown) -> None:
@@ -66,12 +73,8 @@ def _row(one: Fitted, comparison: Comparison, size: int) -> dict[str, str]:
         else f"+{difference.value:.4f} ± {difference.standard_error:.4f}"
         if difference
         else "–",
-        "Modes": "–" if one.density is None else f"{_modes(one.density)}",
+        "Modes": "–" if one.density is None else f"{modes_of(one.density).size}",
     }
-
-
-def _modes(density: KernelDensity) -> int:
-    return remembered(("modes", id(density)), lambda: (density, number_of_modes(density)))[1]
 
 
 def _row_by_hand(numbers: Numbers, bounds: Limits, shown: Shown, comparison: Comparison) -> dict[str, str]:
@@ -84,7 +87,7 @@ def _row_by_hand(numbers: Numbers, bounds: Limits, shown: Shown, comparison: Com
         "Bandwidth": f"{shown.density.bandwidth:.4g}",
         "Score": "–" if score is None else f"{score:.4f}",
         "To best": "–" if score is None else f"{score - best:+.4f}",
-        "Modes": f"{_modes(shown.density)}",
+        "Modes": f"{modes_of(shown.density).size}",
     }
 
 

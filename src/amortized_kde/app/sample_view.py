@@ -10,7 +10,7 @@ from amortized_kde.app.input_view import Limits, Numbers, choose_bounds, choose_
 from amortized_kde.app.links import FACTORS, VIEWS
 from amortized_kde.app.memory import remembered
 from amortized_kde.app.pictures import density_chart, legend_html
-from amortized_kde.app.result_view import Shown, show_details, show_table, show_takeaway
+from amortized_kde.app.result_view import Shown, modes_of, show_details, show_table, show_takeaway
 from amortized_kde.app.words import describe
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError
@@ -65,12 +65,13 @@ def _show(numbers: Numbers, bounds: Limits, methods: Sequence[str]) -> None:
     if not working:
         st.error(f"No method has an answer. {fitted[0].method}: {fitted[0].failure}", icon=":material/error:")
         return
-    above, below = st.container(), st.container()
+    sentence, picture, below = st.container(), st.container(), st.container()
     with below:
         shown = _choose_shown(numbers, bounds, working)
-    with above:
-        _say(numbers, bounds, working)
+    with picture:
         drawing = _draw(numbers, bounds, working, shown)
+    with sentence:
+        _say(numbers, bounds, working)
     show_table(numbers, bounds, fitted, shown)
     show_details(numbers, shown)
     show_takeaway(numbers, bounds, shown, drawing)
@@ -112,7 +113,7 @@ def _say(numbers: Numbers, bounds: Limits, working: Sequence[Fitted]) -> None:
     judge = next((one for one in working if one.method == DEFAULT_METHOD), working[0]).density
     assert judge is not None
     ways = remembered(("ways", numbers.key, bounds), lambda: how_unlike(numbers.points, bounds))
-    text = remembered(("sentence", numbers.key, bounds, judge.method), lambda: describe(judge, ways))
+    text = describe(numbers.points, modes_of(judge), bounds, ways)
     (st.warning if ways else st.success)(text, icon=":material/format_quote:")
 
 

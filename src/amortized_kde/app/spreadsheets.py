@@ -54,7 +54,8 @@ def open_sheet(content: bytes, label: str, sheet: str) -> Table:
         If the sheet is empty.
     """
     with _workbook(content, label, data_only=True) as book:
-        rows = [(k, row) for k, row in enumerate(_rows(book, sheet), start=1) if any(_there(cell) for cell in row)]
+        every = list(enumerate(_rows(book, sheet), start=1))
+    rows = [(line, row) for line, row in every if any(_there(cell) for cell in row)]
     if not rows:
         raise InvalidSampleError(f"sheet {sheet!r} of {label} is empty; choose another one.")
     header = any(isinstance(cell, str) and _number(cell) is None for cell in rows[0][1])
@@ -65,7 +66,8 @@ def open_sheet(content: bytes, label: str, sheet: str) -> Table:
 
     def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
         out = np.array([_cell_number(row, index, line, label) for line, row in body])
-        missing = {line for (line, _), number in zip(body, out, strict=True) if math.isnan(number)}
+        known = {line for (line, _), number in zip(body, out, strict=True) if not math.isnan(number)}
+        missing = {line for line, _ in every[body[0][0] - 1 if body else 0 :]} - known
         return out, (f"{out.size:,} rows", *_on_formulas(content, label, sheet, index, missing))
 
     return Table(

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from amortized_kde.app.comparing import DEFAULT_METHODS, compare, fit_methods, how_unlike
+from amortized_kde.app.comparing import DEFAULT_METHODS, compare, find_modes, fit_methods, how_unlike
 from amortized_kde.app.curves import compute_drawing
-from amortized_kde.app.words import describe
 
 __all__ = ["warm_up"]
 
@@ -21,5 +20,6 @@ def warm_up() -> None:
             densities = {one.method: one.density for one in fitted if one.density is not None}
             compute_drawing(densities, points, bounds, name="")
             for density in densities.values():
-                describe(density, how_unlike(points, bounds))
+                find_modes(density)
+            how_unlike(points, bounds)
     compare(points[:50], DEFAULT_METHODS, (None, None))

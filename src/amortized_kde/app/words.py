@@ -6,9 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.benchmark.heldout import PROMINENCE
-from amortized_kde.density import KernelDensity
-
 __all__ = ["describe", "digits_for", "listing", "plain"]
 
 Array = NDArray[np.float64]
@@ -24,30 +21,31 @@ _LOPSIDED = 0.25
 _FAR_OUT = 9.0
 
 
-def describe(density: KernelDensity, ways: Sequence[str]) -> str:
+def describe(points: Array, modes: Array, bounds: tuple[float | None, float | None], ways: Sequence[str]) -> str:
     """Say in one sentence how many values there are, what their density looks like, and whether it is unlike training.
 
     Parameters
     ----------
-    density : KernelDensity
-        The density of the sample by the default method.
+    points : array of shape (n,)
+        The sample, ascending.
+    modes : array of shape (k,)
+        Where its density has peaks, one at least.
+    bounds : (float or None, float or None)
+        Hard limits.
     ways : sequence of str
         The ways in which the sample is unlike all training data; none if it is not.
 
     Examples
     --------
-    >>> print(describe(KernelDensity(np.array([1.0, 1.1, 5.0, 5.2]), bandwidth=0.3), []))
-    The 4 values have two peaks, near 1.05 and 5.1, and nine in ten lie between 0.721 and 5.49; the network was trained
+    >>> print(describe(np.array([1.0, 1.1, 5.0, 5.2]), np.array([1.05, 5.1]), (None, None), []))
+    The 4 values have two peaks, near 1.05 and 5.1, and nine in ten lie between 1.02 and 5.17; the network was trained
     on samples like this one.
     """
-    points = density.points
     digits = digits_for(points)
-    low, high = (plain(end, digits) for end in density.interval(0.9))
-    modes = density.modes(prominence=PROMINENCE)
-    tails = _tails(density) if modes.size == 1 else ""
-    parts = [f"The {points.size:,} values{_ties(points)} have {_peaks(density, modes, digits)}{tails}"]
-    parts.append(f"and nine in ten lie between {low} and {high}")
-    return f"{', '.join(parts)}; {_likeness(ways)}."
+    low, high = (plain(float(end), digits) for end in np.quantile(points, [0.05, 0.95]))
+    tails = _tails(points) if modes.size == 1 else ""
+    looks = f"The {points.size:,} values{_ties(points)} have {_peaks(modes, bounds, digits)}{tails}"
+    return f"{looks}, and nine in ten lie between {low} and {high}; {_likeness(ways)}."
 
 
 def _ties(points: Array) -> str:
@@ -55,29 +53,29 @@ def _ties(points: Array) -> str:
     return f" ({distinct:,} different ones)" if distinct < _MANY_TIES * points.size else ""
 
 
-def _peaks(density: KernelDensity, modes: Array, digits: int) -> str:
-    places = listing([plain(mode, digits) for mode in modes])
+def _peaks(modes: Array, bounds: tuple[float | None, float | None], digits: int) -> str:
+    places = listing([plain(mode, digits) for mode in modes.tolist()])
     if modes.size == 1:
-        end = _bound_there(density, float(modes[0]))
+        end = _bound_there(bounds, float(modes[0]))
         return f"one peak, {end}" if end else f"one peak, near {places}"
     count = _COUNTS[modes.size] if modes.size < len(_COUNTS) else f"{modes.size:,}"
     return f"{count} peaks, near {places}" if modes.size <= _NAMED else f"{count} peaks"
 
 
-def _bound_there(density: KernelDensity, mode: float) -> str:
-    for bound, side in zip(density.bounds, ("lower", "upper"), strict=True):
+def _bound_there(bounds: tuple[float | None, float | None], mode: float) -> str:
+    for bound, side in zip(bounds, ("lower", "upper"), strict=True):
         if bound == mode:
             return f"at the {side} bound"
     return ""
 
 
-def _tails(density: KernelDensity) -> str:
+def _tails(points: Array) -> str:
     """What the tails are like, if that is worth a word."""
-    low, left, quarter, middle, other, right, high = density.ppf([0.005, 0.05, 0.25, 0.5, 0.75, 0.95, 0.995])
+    low, left, quarter, middle, other, right, high = np.quantile(points, [0.005, 0.05, 0.25, 0.5, 0.75, 0.95, 0.995])
     if high - low > _FAR_OUT * (other - quarter):
         return ", some values far out"
-    skew = ((right - middle) - (middle - left)) / (right - left)
-    if abs(skew) > _LOPSIDED:
+    skew = (right - middle) - (middle - left)
+    if abs(skew) > _LOPSIDED * (right - left):
         return f", a longer tail to the {'right' if skew > 0 else 'left'}"
     return ""
 

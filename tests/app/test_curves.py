@@ -1,0 +1,60 @@
+"""What a picture shows."""
+
+import numpy as np
+import pytest
+
+import amortized_kde as akde
+from amortized_kde.app.curves import compute_drawing, is_spread_out, window
+
+X = np.sort(np.random.default_rng(1).gamma(2.0, 1.0, 300))
+
+
+def test_the_window():
+    low, high = window(X, (None, None), middle=False)
+    assert low < X[0] < X[-1] < high
+    assert window(X, (0.0, None), middle=False)[0] == 0.0
+    assert window(X, (None, 20.0), middle=False)[1] < 20.0
+    inner = window(X, (None, None), middle=True)
+    assert low < inner[0] < inner[1] < high
+    assert window(X, (None, None), middle=False, tails=True)[1] > high
+
+
+def test_a_middle_without_width_has_the_room_of_the_whole():
+    low, high = window(np.sort(np.concatenate([np.zeros(1000), [1.0]])), (None, None), middle=True)
+    assert (low, high) == (-0.06, 0.06)
+
+
+def test_outliers_spread_a_sample_out():
+    assert not is_spread_out(X)
+    assert is_spread_out(np.append(X, 1e4))
+    assert not is_spread_out(np.array([1.0, 1.0, 1.0]))
+
+
+@pytest.mark.parametrize("bounds", [(None, None), (0.0, None), (0.0, 50.0)])
+@pytest.mark.parametrize("middle", [False, True])
+def test_a_drawing(bounds, middle):
+    densities = {name: akde.fit(X, bounds=bounds, method=name) for name in ("silverman", "scott")}
+    drawing = compute_drawing(densities, X, bounds, name="x", middle=middle)
+    low, high = window(X, bounds, middle=middle)
+    assert (drawing.grid[0], drawing.grid[-1], drawing.edges[0], drawing.edges[-1]) == (low, high, low, high)
+    assert np.all(np.diff(drawing.grid) > 0.0)
+    for name, density in densities.items():
+        assert np.array_equal(drawing.curves[name], density.pdf(drawing.grid))
+    inside = np.mean((low <= X) & (high >= X))
+    assert np.sum(drawing.heights * np.diff(drawing.edges)) == pytest.approx(inside)
+    assert drawing.ticks.size == round(inside * X.size)
+
+
+def test_no_narrow_peak_is_missed():
+    x = np.sort(np.concatenate([np.linspace(0.0, 100.0, 50), np.full(50, 33.3333) + np.linspace(0.0, 1e-3, 50)]))
+    density = akde.KernelDensity(x, 0.001)
+    drawing = compute_drawing({"a": density}, x, (None, None), name="x")
+    assert drawing.curves["a"].max() > 0.9 * density.pdf(density.modes(prominence=0.5)).max()
+
+
+def test_many_points_have_no_rug():
+    many = np.linspace(0.0, 1.0, 5000)
+    drawing = compute_drawing({"a": akde.fit(many, method="silverman")}, many, (None, None), name="x")
+    assert drawing.ticks.size == 0
+    assert drawing.heights.size <= 120
+    assert drawing.grid.size < 600

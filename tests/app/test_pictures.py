@@ -1,0 +1,93 @@
+"""The interactive picture: complete, and told apart without colour."""
+
+import json
+
+import numpy as np
+import pytest
+
+import amortized_kde as akde
+from amortized_kde.app.curves import compute_drawing
+from amortized_kde.app.ensembles import judge_pit
+from amortized_kde.app.pictures import DASHES, colours, density_chart, icon, legend_html, pit_chart
+
+X = np.sort(np.random.default_rng(1).gamma(2.0, 1.0, 200))
+METHODS = ("silverman", "scott", "amortized:gmm32")
+
+
+@pytest.fixture(scope="module")
+def drawing():
+    densities = {name: akde.fit(X, bounds=(0, None), method=name) for name in METHODS}
+    return compute_drawing(densities, X, (0.0, None), name="length [$]")
+
+
+def flat(value):
+    """All entries of a nested document."""
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [value, *(leaf for child in children for leaf in flat(child))]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("log", [False, True])
+def test_a_chart_has_all_layers(drawing, log, dark):
+    spec = json.loads(density_chart(drawing, log=log, dark=dark).to_json())
+    marks = [layer["mark"]["type"] for layer in spec["layer"]]
+    assert marks == ["rect", "rule", "line", "tick", "rule"]
+    tips = [tip["title"] for layer in spec["layer"] for tip in layer["encoding"].get("tooltip", [])]
+    assert tips == ["length [$]", *METHODS]
+    scales = [
+        entry["type"] for entry in flat(spec) if isinstance(entry, dict) and "domain" in entry and "type" in entry
+    ]
+    assert ("log" in scales) is log
+
+
+def test_nothing_below_the_floor_of_a_logarithmic_axis(drawing):
+    spec = json.loads(density_chart(drawing, log=True, dark=False).to_json())
+    values = [row for rows in spec["datasets"].values() for row in rows]
+    floor = min(row["floor"] for row in values if "floor" in row)
+    assert floor > 0.0
+    assert all(row[key] >= floor for row in values for key in ("height", "density") if key in row)
+
+
+def test_a_picture_without_rug_and_bounds():
+    many = np.linspace(0.0, 1.0, 3000)
+    drawing = compute_drawing({"a": akde.fit(many, method="scott")}, many, (None, None), name="x")
+    spec = json.loads(density_chart(drawing, log=False, dark=False).to_json())
+    assert [layer["mark"]["type"] for layer in spec["layer"]] == ["rect", "line", "rule"]
+    assert sum(map(len, spec["datasets"].values())) < 3000
+
+
+def luminance(colour):
+    channels = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255.0
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize(("dark", "ground"), [(False, "#ffffff"), (True, "#171614")])
+def test_every_curve_can_be_seen_and_told_apart(dark, ground):
+    found = colours(7, dark=dark)
+    assert len(set(found)) == len(set(DASHES)) == 7
+    back = luminance(ground)
+    for colour in found:
+        light, deep = sorted((luminance(colour), back), reverse=True)
+        # Thick lines are told apart from the ground at less than the 3 : 1 of letters; dashes and tooltips name them.
+        assert (light + 0.05) / (deep + 0.05) > 2.0, colour
+    assert colours(9, dark=dark)[7:] == found[:2]
+
+
+def test_the_legend_names_all_and_executes_nothing():
+    text = legend_html(["a", "<script>alert(1)</script>"], dark=False)
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert text.count("repeating-linear-gradient") == 2
+
+
+def test_the_icon_is_a_picture():
+    assert icon(32).size == (32, 32)
+
+
+def test_a_pit_histogram():
+    judged = judge_pit(np.linspace(0.0, 1.0, 101))
+    spec = json.loads(pit_chart(judged.counts, judged.expected, judged.band, dark=True).to_json())
+    assert [layer["mark"]["type"] for layer in spec["layer"]] == ["rect", "rect", "rule"]
+    counts = [row["count"] for rows in spec["datasets"].values() for row in rows if "count" in row]
+    assert sum(counts) == 101

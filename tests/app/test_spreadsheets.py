@@ -1,0 +1,136 @@
+"""Excel workbooks: stored values only, whatever else is in them."""
+
+import datetime
+import io
+import sys
+import zipfile
+
+import pytest
+
+from amortized_kde.app.files import open_file, sheets_of
+from amortized_kde.app.spreadsheets import open_sheet
+from amortized_kde.app.table import read_choice
+from amortized_kde.errors import InvalidSampleError, MissingExtraError, UnreadableFileError
+
+openpyxl = pytest.importorskip("openpyxl")
+
+
+def workbook(**sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def with_entry(content, name, data):
+    file = io.BytesIO(content)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr(name, data)
+    return file.getvalue()
+
+
+def column(content, name=None, sheet=None):
+    table = open_file(content, "a.xlsx", sheet=sheet)
+    return read_choice(table, table.first if name is None else table.names.index(name))
+
+
+def test_sheets_and_columns():
+    content = workbook(first=[["who", "x"], ["ann", 1.5], ["bob", 2]], other=[["y"], [7], [8], [9]])
+    assert sheets_of(content, "a.xlsx") == ("first", "other")
+    assert column(content).values.tolist() == [1.5, 2.0]
+    assert column(content, sheet="other").values.tolist() == [7.0, 8.0, 9.0]
+    table = open_file(content, "a.xlsx")
+    assert (table.names, table.numeric) == (("who", "x"), (1,))
+    with pytest.raises(InvalidSampleError, match="row 2: 'ann' is not a number"):
+        read_choice(table, 0)
+
+
+def test_no_header_blank_rows_and_short_rows():
+    content = workbook(s=[[], [1, 10], [], [2], [3, 30, None]])
+    table = open_file(content, "a.xlsx")
+    assert table.names[:2] == ("column 1", "column 2")
+    assert read_choice(table, 0).values.tolist() == [1.0, 2.0, 3.0]
+    found = read_choice(table, 1)
+    assert (found.values.tolist(), found.remarks[-1]) == ([10.0, 30.0], "1 missing left out")
+
+
+def test_numbers_that_are_text():
+    assert column(workbook(s=[["x"], ["1,5"], [" 2 "], ["NA"], ["#DIV/0!"], [3]])).values.tolist() == [1.5, 2.0, 3.0]
+
+
+def test_formulas_are_not_computed():
+    found = column(workbook(s=[["x"], [1], [2], ["=1+1"], ["=A2*3"]]))
+    assert found.values.tolist() == [1.0, 2.0]
+    assert "2 formulas without a stored result (nothing is computed here)" in found.remarks
+
+
+def test_stored_results_of_formulas_are_read():
+    content = workbook(s=[["x"], [1], ["=1+1"]])
+    # What Excel would have stored beside the formula.
+    source, file = zipfile.ZipFile(io.BytesIO(content)), io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in source.namelist():
+            data = source.read(name).replace(b"<f>1+1</f><v></v>", b"<f>1+1</f><v>42</v>")
+            archive.writestr(name, data.replace(b"<f>1+1</f><v />", b"<f>1+1</f><v>42</v>"))
+    assert column(file.getvalue()).values.tolist() == [1.0, 42.0]
+
+
+def test_macros_are_not_run():
+    content = with_entry(workbook(s=[["x"], [1], [2]]), "xl/vbaProject.bin", b"\xd0\xcf\x11\xe0 macros")
+    assert "its macros were not run" in column(content).remarks
+
+
+def test_dates_and_booleans_are_no_numbers():
+    rows = [["when", "yes", "x"]] + [[datetime.datetime(2024, 1, day), True, day] for day in (1, 2, 3)]
+    table = open_file(workbook(s=rows), "a.xlsx")
+    assert table.numeric == (2,)
+    for index in (0, 1):
+        with pytest.raises(InvalidSampleError, match="is not a number"):
+            read_choice(table, index)
+
+
+def test_an_empty_sheet_and_an_empty_column():
+    with pytest.raises(InvalidSampleError, match=r"sheet 's' of .* is empty"):
+        open_file(workbook(s=[]), "a.xlsx")
+    table = open_file(workbook(s=[["x", "y"], [1, None], [2, None]]), "a.xlsx")
+    with pytest.raises(InvalidSampleError, match="column 'y' has no numbers"):
+        read_choice(table, 1)
+
+
+def test_other_archives():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    with pytest.raises(UnreadableFileError, match="is an archive, but no Excel workbook"):
+        open_file(file.getvalue(), "a.zip")
+    sheet = with_entry(with_entry(file.getvalue(), "mimetype", "application/vnd.oasis"), "content.xml", "<x/>")
+    with pytest.raises(UnreadableFileError, match="is an OpenDocument sheet"):
+        open_file(sheet, "a.ods")
+
+
+def test_what_unpacks_to_too_much_is_not_unpacked(monkeypatch):
+    monkeypatch.setattr("amortized_kde.app.spreadsheets._MOST_UNPACKED", 1000)
+    with pytest.raises(UnreadableFileError, match="too large when it is unpacked"):
+        open_file(workbook(s=[["x"], [1]]), "bomb.xlsx")
+
+
+def test_a_damaged_workbook():
+    content = workbook(s=[["x"], [1]])
+    source, file = zipfile.ZipFile(io.BytesIO(content)), io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in source.namelist():
+            archive.writestr(name, b"<broken" if name.endswith("sheet1.xml") else source.read(name))
+    with pytest.raises(UnreadableFileError, match=r"cannot be read as an Excel workbook \(.*\); save it anew"):
+        open_sheet(file.getvalue(), "a.xlsx", "s")
+
+
+def test_without_the_library(monkeypatch):
+    content = workbook(s=[["x"], [1]])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingExtraError, match=r"needs openpyxl; install it with: pip install 'amortized-kde\[app\]'"):
+        open_file(content, "a.xlsx")
