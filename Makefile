@@ -1,4 +1,5 @@
 # make demo   set up and turn an example sample into a density
+# make app    set up and start the web page: paste a sample, see its density
 # make test   set up and run the tests
 # make lint   style and types        make wheel   build the wheel and try it in an empty environment
 # make docs   build the site into build/site
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: demo test lint docs wheel bench clean
+.PHONY: demo app test lint docs wheel bench clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -18,6 +19,10 @@ $(BIN)/python:
 
 $(VENV)/.user: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) -e '.[plot]'
+	touch $@
+
+$(VENV)/.app: $(VENV)/.user
+	$(PIP) -e '.[app]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.user
@@ -41,8 +46,12 @@ demo: $(VENV)/.user $(VENV)/.compiled
 	mkdir -p demo
 	$(BIN)/amortized-kde fit examples/faithful.csv --column eruptions --bounds 0 none --out demo/density.csv --plot demo/density.png
 
+app: $(VENV)/.app $(VENV)/.compiled
+	$(BIN)/amortized-kde app
+
+# One process has all tests that share a server.
 test: $(VENV)/.dev $(VENV)/.compiled
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
