@@ -32,7 +32,7 @@ def shoot(page: Page, address: str, name: str, *, top: str | None) -> None:
     """Open the example and write what is seen, scrolled to a heading or label if one is given."""
     page.goto(f"{address}/{QUERY}")
     page.get_by_text("lower is better").wait_for(timeout=120_000)
-    page.get_by_test_id("stVegaLiteChart").locator("canvas").wait_for()
+    page.get_by_test_id("stVegaLiteChart").locator("svg .mark-line path").first.wait_for()
     if top is not None:
         page.get_by_text(top).first.evaluate("element => element.scrollIntoView()")
     # Fonts and the picture settle.

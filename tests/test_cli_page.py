@@ -44,7 +44,10 @@ def test_it_stays_on_this_machine_and_sends_nothing(run, port):
         "--server.address=localhost",
         "--server.headless=true",
         f"--server.port={port}",
+        "--server.maxUploadSize=100",
     } <= set(arguments)
+    parsers = pytest.importorskip("starlette.formparsers")
+    assert parsers.MultiPartParser.spool_max_size > 101 * 2**20
 
 
 def test_a_port_is_found(run):

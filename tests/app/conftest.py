@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -29,6 +30,8 @@ def chromium():
         from playwright.sync_api import sync_playwright
     except ImportError:
         give_up("playwright is not installed")
+    if find_spec("streamlit") is None:
+        give_up("streamlit is not installed")
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
         give_up("there is no chromium (Debian: apt install chromium)")
@@ -66,6 +69,13 @@ class Server:
             except (URLError, OSError):
                 time.sleep(0.2)
         pytest.fail(f"the page did not start:\n{self.log.read_text()}")
+
+    def bytes_written(self):
+        """What the process has written to files so far; what goes to sockets is not counted."""
+        counts = Path(f"/proc/{self.process.pid}/io")
+        if not counts.exists():
+            pytest.skip("this system does not count what a process writes")
+        return int(dict(line.split(": ") for line in counts.read_text().splitlines())["wchar"])
 
     def written(self):
         return [path for path in Path(self.home).rglob("*") if path.is_file()]

@@ -10,32 +10,35 @@ X = np.sort(np.random.default_rng(1).gamma(2.0, 1.0, 300))
 
 
 def test_the_window():
-    low, high = window(X, (None, None), middle=False)
+    low, high = window(X, (None, None), near=False)
     assert low < X[0] < X[-1] < high
-    assert window(X, (0.0, None), middle=False)[0] == 0.0
-    assert window(X, (None, 20.0), middle=False)[1] < 20.0
-    inner = window(X, (None, None), middle=True)
+    assert window(X, (0.0, None), near=False)[0] == 0.0
+    assert window(X, (None, 20.0), near=False)[1] < 20.0
+    inner = window(X, (None, None), near=True)
     assert low < inner[0] < inner[1] < high
-    assert window(X, (None, None), middle=False, tails=True)[1] > high
+    assert window(X, (None, None), near=False, tails=True)[1] > high
 
 
-def test_a_middle_without_width_has_the_room_of_the_whole():
-    low, high = window(np.sort(np.concatenate([np.zeros(1000), [1.0]])), (None, None), middle=True)
+def test_a_window_without_width_has_the_room_of_the_whole():
+    low, high = window(np.sort(np.concatenate([np.zeros(1000), [1.0]])), (None, None), near=True)
     assert (low, high) == (-0.06, 0.06)
 
 
 def test_outliers_spread_a_sample_out():
     assert not is_spread_out(X)
     assert is_spread_out(np.append(X, 1e4))
+    assert is_spread_out(np.append(X[:19], 1e12))
+    assert not is_spread_out(np.append(X[:18], 1e12))
+    assert window(np.append(X[:19], 1e12), (None, None), near=True)[1] < 20.0
     assert not is_spread_out(np.array([1.0, 1.0, 1.0]))
 
 
 @pytest.mark.parametrize("bounds", [(None, None), (0.0, None), (0.0, 50.0)])
-@pytest.mark.parametrize("middle", [False, True])
-def test_a_drawing(bounds, middle):
+@pytest.mark.parametrize("near", [False, True])
+def test_a_drawing(bounds, near):
     densities = {name: akde.fit(X, bounds=bounds, method=name) for name in ("silverman", "scott")}
-    drawing = compute_drawing(densities, X, bounds, name="x", middle=middle)
-    low, high = window(X, bounds, middle=middle)
+    drawing = compute_drawing(densities, X, bounds, name="x", near=near)
+    low, high = window(X, bounds, near=near)
     assert (drawing.grid[0], drawing.grid[-1], drawing.edges[0], drawing.edges[-1]) == (low, high, low, high)
     assert np.all(np.diff(drawing.grid) > 0.0)
     for name, density in densities.items():

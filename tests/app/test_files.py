@@ -61,6 +61,7 @@ def test_a_table_without_a_header_offers_all_numbers_and_columns():
     assert table.names == ("all numbers together", "column 1", "column 2")
     assert read_choice(table, 0).values.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     assert read_choice(table, 2).values.tolist() == [2.0, 4.0, 6.0]
+    assert [read_choice(table, k).name for k in (0, 2)] == ["value", "column 2"]
     assert (table.first, open_file(b"1 2\n3 4\n", "x").first, open_file(b"1\n2\n", "x").first) == (0, 1, 0)
 
 
@@ -89,6 +90,7 @@ WRONG = {
     "a broken archive": (b"PK\x03\x04 and nothing", UnreadableFileError, "cannot be read as an Excel workbook"),
     "broken parquet": (b"PAR1 but not really", UnreadableFileError, "cannot be read as a Parquet file"),
     "all missing": (b"x,y\nNA,1\nNA,2\n", InvalidSampleError, "column 'x' has no numbers; choose another"),
+    "all missing without a header": (b"NA\nNA\n", InvalidSampleError, "all values are missing; at least two"),
     "infinite": (b"x\n1\n-inf\n", InvalidSampleError, "-inf in column 'x' is not within"),
     "a long row": (b"a,b\n1,2\n1,2,3\n", UnreadableFileError, "line 3 has 3 cells"),
     "an undefined byte": (b"x\n\x81\x8d\n", UnreadableFileError, "is neither text"),

@@ -2,8 +2,10 @@
 
 import csv
 import io
+import os
 import re
 import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -34,9 +36,10 @@ def lines(values):
     return "\n".join(map(repr, np.asarray(values).tolist()))
 
 
-def picture(page):
-    chart = page.get_by_test_id("stVegaLiteChart").locator("canvas")
-    chart.wait_for()
+def picture(page, mark="line"):
+    """The picture, once its curves (or other marks) are drawn."""
+    chart = page.get_by_test_id("stVegaLiteChart").filter(visible=True)
+    chart.locator(f"svg .mark-{mark} path").first.wait_for()
     return chart
 
 
@@ -77,7 +80,8 @@ def downloaded(page, label):
 
 
 def workbook(**sheets):
-    openpyxl = pytest.importorskip("openpyxl")
+    import openpyxl
+
     book = openpyxl.Workbook()
     book.remove(book.active)
     for title, rows in sheets.items():
@@ -89,9 +93,18 @@ def workbook(**sheets):
     return file.getvalue()
 
 
+def with_macros(content):
+    file = io.BytesIO(content)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("xl/vbaProject.bin", b"\xd0\xcf\x11\xe0 macros")
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(("size", "limit"), [(1000, 3.0), (1_000_000, 10.0)])
 def test_the_first_picture_comes_soon(new_page, size, limit, record_property):
     text, best = lines(np.random.default_rng(2).normal(size=size)), np.inf
+    # On a busy machine everything takes so many times as long.
+    strain = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     for _ in range(3):
         page = new_page()
         start = paste(page, text)
@@ -100,14 +113,15 @@ def test_the_first_picture_comes_soon(new_page, size, limit, record_property):
         says(page, f"Read {size:,} numbers, one a line")
         if best < limit:
             break
-    record_property("measured", f"first picture of {size:,} pasted numbers: {best:.2f} s (limit {limit:g} s)")
-    assert best < limit
+    aim = f"aim {limit:g} s on an idle machine; {strain:.1f} processes a core"
+    record_property("measured", f"first picture of {size:,} pasted numbers: {best:.2f} s ({aim})")
+    assert best < limit * strain
 
 
 def test_pasted_numbers_are_seen_and_compared(page):
     paste(page, lines(DRAWS))
     picture(page)
-    alert(page, "The 1,000 values have one peak")
+    says(page, "The 1,000 values have one peak")
     rows = {row[0]: row for row in table(page)}
     assert set(rows) == {"amortized", "sheather-jones", "silverman"}
     for name, row in rows.items():
@@ -157,7 +171,7 @@ def test_uploads_of_every_kind(page):
     says(page, "x = [1.0, 2.0, 3.0]")
     pick(page, "Sheet", "second")
     says(page, "x = [7.0, 8.0, 9.5]")
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
     from pyarrow import parquet
 
     file = io.BytesIO()
@@ -236,6 +250,15 @@ def test_downloads_are_the_librarys_numbers(new_page):
     assert np.array_equal(np.loadtxt(io.BytesIO(downloaded(page, "Numbers (CSV)")), skiprows=1), ERUPTIONS)
 
 
+# Playwright calls what is transparent visible.
+SEEN = """
+button => {
+  for (let e = button; e; e = e.parentElement) if (getComputedStyle(e).opacity < 1) return false;
+  return true;
+}
+"""
+
+
 def test_lines_and_link_are_copied_with_one_click(new_page):
     page = new_page("?source=Example&lower=0&factor=0.5&method=silverman")
     says(page, "Take it away")
@@ -243,8 +266,9 @@ def test_lines_and_link_are_copied_with_one_click(new_page):
     options = {"bounds": (0.0, None), "method": "silverman", "factor": 0.5}
     wanted = [python_lines(ERUPTIONS, **options), command_line(**options), page.url]
     for block, text in zip(page.get_by_test_id("stCode").all(), wanted, strict=True):
-        block.hover()
-        block.get_by_role("button").click()
+        copy = block.get_by_role("button", name="Copy to clipboard")
+        assert copy.evaluate(SEEN)
+        copy.click()
         assert page.evaluate("navigator.clipboard.readText()") == text
 
 
@@ -337,6 +361,9 @@ def test_uploads_that_are_odd_are_read_and_that_is_said(page):
     upload(page, "a.xlsx", workbook(s=[["x"], [1], [2], [4], ["=1+1"]]))
     says(page, "1 formula without a stored result (nothing is computed here)")
     says(page, "x = [1.0, 2.0, 4.0]")
+    upload(page, "a.xlsm", with_macros(workbook(s=[["x"], [1], [2], [8]])))
+    says(page, "its macros were not run")
+    says(page, "x = [1.0, 2.0, 8.0]")
 
 
 def test_a_file_that_is_too_large_is_not_sent(page, tmp_path):
@@ -345,22 +372,22 @@ def test_a_file_that_is_too_large_is_not_sent(page, tmp_path):
         file.truncate(101 * 1024 * 1024)
     choose_source(page, "Upload")
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(path)
-    says(page, re.compile("must be 100.?MB or smaller"))
+    alert(page, re.compile(r"must be 100(\.0)?.?MB or smaller"))
 
 
 def test_a_sample_unlike_training_is_named(page):
     paste(page, lines([*DRAWS[:50], 1e12]))
     alert(page, "the sample is unlike all that the network was trained on")
-    assert page.get_by_role("radio", name="the middle 98 %").is_checked()
+    assert page.get_by_role("radio", name="without the farthest").is_checked()
 
 
 def test_ensembles(page):
     page.get_by_role("tab", name="Ensembles").click()
-    page.get_by_text("Take the example").click()
+    page.get_by_text("Take the example", exact=True).click()
     says(page, "400 ensembles")
     says(page, "The histogram is not flat: the forecasts are too narrow.")
-    picture(page)
-    page.get_by_text("Take the example").click()
+    picture(page, "rect")
+    page.get_by_text("Take the example", exact=True).click()
     text = b"place,a,b,c,obs\nu,1,2,4,2.5\nv,2,3,7,4\nw,5,5,5,5\n"
     kind = {"name": "e.csv", "mimeType": "text/csv", "buffer": text}
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(kind)
@@ -410,3 +437,10 @@ def test_nothing_of_the_numbers_is_written_or_logged(page, server):
     for path in [server.log, *server.written()]:
         assert b"773" not in path.read_bytes(), path
     assert b"Traceback" not in server.log.read_bytes()
+
+
+def test_an_upload_is_not_put_on_disk_while_it_is_received(page, server):
+    before = server.bytes_written()
+    upload(page, "a.csv", b"x,y\n" + b"".join(b"%d,%s\n" % (k * k, b"words " * 1000) for k in range(2000)))
+    says(page, "Read 2,000 rows")
+    assert server.bytes_written() - before < 5_000_000

@@ -12,12 +12,12 @@ from amortized_kde.app.ensembles import Verified, judge_pit, verify
 from amortized_kde.app.entries import read_limits
 from amortized_kde.app.examples import example_ensembles
 from amortized_kde.app.files import open_file
-from amortized_kde.app.input_view import FILE_TYPES, MOST_MEGABYTES, Limits, choose_sheet
+from amortized_kde.app.input_view import FILE_TYPES, Limits, choose_sheet
 from amortized_kde.app.memory import forget, remembered
 from amortized_kde.app.pictures import pit_chart
-from amortized_kde.app.table import Table, read_rows
+from amortized_kde.app.table import TOGETHER, Table, read_rows
 from amortized_kde.app.takeaway import rows_csv
-from amortized_kde.errors import AmortizedKdeError
+from amortized_kde.errors import AmortizedKdeError, InvalidSampleError
 
 __all__ = ["show_ensembles"]
 
@@ -49,9 +49,7 @@ def _choose_rows() -> tuple[Any, Any, Any] | None:
     """A key, the members (rows, members), and what was observed (rows,) or None."""
     if st.toggle("Take the example", key="ensemble example", help="400 made-up forecasts with 21 members each."):
         return "example", *example_ensembles()
-    file = st.file_uploader(
-        "A table of ensembles", type=FILE_TYPES, max_upload_size=MOST_MEGABYTES, key="ensemble file"
-    )
+    file = st.file_uploader("A table of ensembles", type=FILE_TYPES, key="ensemble file")
     if file is None:
         return None
     if file.file_id != st.session_state.get("ensemble file_id"):
@@ -65,7 +63,7 @@ def _choose_rows() -> tuple[Any, Any, Any] | None:
 
 def _choose_members(key: Any, table: Table) -> tuple[Any, Any, Any]:
     # Numbers without a header have a first entry for all of them together.
-    columns = [k for k in table.numeric if table.names[k] != "all numbers together"]
+    columns = [k for k in table.numeric if table.names[k] != TOGETHER]
     guess = next((k for k in columns if table.names[k].strip().lower() in _OBSERVED), None)
     options = [None, *columns]
     observation = st.selectbox(
@@ -76,7 +74,9 @@ def _choose_members(key: Any, table: Table) -> tuple[Any, Any, Any]:
         key=f"observation {key}",
     )
     members = [k for k in columns if k != observation]
-    left_out = [name for k, name in enumerate(table.names) if k not in columns and name != "all numbers together"]
+    if len(members) < 2:
+        raise InvalidSampleError("an ensemble a row needs two columns of numbers at least, and as many on every line.")
+    left_out = [name for k, name in enumerate(table.names) if k not in columns and name != TOGETHER]
     st.caption(f"{len(members)} members" + (f"; not numbers: {', '.join(left_out)}" if left_out else "") + ".")
     rows = remembered(("rows", key, tuple(columns)), lambda: read_rows(table, columns))
     chosen = rows[:, [columns.index(k) for k in members]]

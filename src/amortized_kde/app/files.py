@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwrap
 from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names
-from amortized_kde.app.table import Table
+from amortized_kde.app.table import TOGETHER, Table
 from amortized_kde.errors import InvalidSampleError, UnreadableFileError
 from amortized_kde.integrations.tables import (
     PARQUET_MAGIC,
@@ -141,7 +141,7 @@ def _decimal_commas(text: str) -> bool:
 
 def _flat_table(pasted: Pasted, said: tuple[str, ...], *, first: int) -> Table:
     """Numbers without a header: all together, and if every line has as many, by column too."""
-    names = ["all numbers together"]
+    names = [TOGETHER]
     if pasted.across > 1:
         names += [f"column {k}" for k in range(1, pasted.across + 1)]
 

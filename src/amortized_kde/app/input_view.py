@@ -19,12 +19,11 @@ from amortized_kde.app.words import plain
 from amortized_kde.domain import check_inside, read_bounds, working_domain
 from amortized_kde.errors import AmortizedKdeError
 
-__all__ = ["FILE_TYPES", "MOST_MEGABYTES", "Numbers", "choose_bounds", "choose_numbers", "choose_sheet"]
+__all__ = ["FILE_TYPES", "Numbers", "choose_bounds", "choose_numbers", "choose_sheet"]
 
 Limits = tuple[float | None, float | None]
 
 FILE_TYPES = ["csv", "tsv", "txt", "dat", "xlsx", "xlsm", "parquet", "pq"]
-MOST_MEGABYTES = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +95,6 @@ def _uploaded() -> tuple[Hashable, Choice] | None:
     file = st.file_uploader(
         "A file with a column of numbers",
         type=FILE_TYPES,
-        max_upload_size=MOST_MEGABYTES,
         key="file",
         help="CSV, TSV, text, Excel (.xlsx) or Parquet. It stays in memory, and nothing in it is executed.",
     )

@@ -14,7 +14,7 @@ from amortized_kde.app.examples import EXAMPLES
 __all__ = ["FACTORS", "SOURCES", "VIEWS", "Settings", "from_query", "link", "to_query"]
 
 SOURCES = ("Paste", "Upload", "Example")
-VIEWS = ("all values", "the middle 98 %")
+VIEWS = ("all values", "without the farthest")
 # Four steps for each doubling, from a sixteenth to sixteen times.
 FACTORS = tuple(round(2.0 ** (step / 4.0), 3) for step in range(-16, 17))
 _LONGEST = 200

@@ -1,5 +1,7 @@
 """The script that Streamlit runs for every visitor and every change; `amortized-kde app` starts it."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from amortized_kde.app.ensemble_view import show_ensembles
@@ -12,8 +14,7 @@ TABS = ("One sample", "Ensembles")
 
 def show_page() -> None:
     """Draw the page."""
-    # Streamlit leaves six centimetres above the title, which is half of a phone's screen.
-    st.html("<style>.stMainBlockContainer {padding-top: 2.5rem} h1 {font-size: 2rem !important}</style>")
+    st.html(Path(__file__).with_suffix(".css"))
     st.title("Paste a sample, see its density", anchor=False)
     st.caption(
         "How much to smooth is decided by a trained network. All is computed where this page was started: your numbers "

@@ -19,6 +19,7 @@ _LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#66
 _DARK = ("#56B4E9", "#E69F00", "#2FC79A", "#E89BC4", "#F0E442", "#D55E00", "#BBBBBB")
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (12, 4), (4, 4), (1, 3))
 _HEIGHT = 400
+# Marks say nothing to a screen reader (`aria=False`), which would read hundreds; the picture has a text of its own.
 # A logarithmic axis shows six powers of ten.
 _FLOOR = 1e-6
 
@@ -81,7 +82,7 @@ def _bars(drawing: Drawing, across: Any, vertical: Any, *, floor: float, dark: b
     frame = frame[frame["height"] > floor].assign(floor=floor)
     return (
         alt.Chart(frame)
-        .mark_rect(color="#8A8F98", opacity=0.35 if dark else 0.25)
+        .mark_rect(color="#8A8F98", opacity=0.35 if dark else 0.25, aria=False)
         .encode(
             x=alt.X("from:Q", scale=across, title=drawing.name),
             x2="to:Q",
@@ -101,7 +102,7 @@ def _lines(drawing: Drawing, x: Any, vertical: Any, *, floor: float, dark: bool)
     )
     return (
         alt.Chart(frame)
-        .mark_line(strokeWidth=2.2, clip=True)
+        .mark_line(strokeWidth=2.2, clip=True, aria=False)
         .encode(
             x=x,
             y=alt.Y("density:Q", scale=vertical, title="density"),
@@ -122,7 +123,7 @@ def _rug(drawing: Drawing, across: Any, *, floor: float, dark: bool) -> Any:
         return None
     return (
         alt.Chart(pd.DataFrame({"x": drawing.ticks}))
-        .mark_tick(color=_ink(dark), opacity=0.45, thickness=1, size=12, yOffset=-6)
+        .mark_tick(color=_ink(dark), opacity=0.45, thickness=1, size=12, yOffset=-6, aria=False)
         .encode(x=alt.X("x:Q", scale=across, title=drawing.name), y=alt.Y(datum=floor))
     )
 
@@ -134,7 +135,7 @@ def _walls(drawing: Drawing, across: Any, *, dark: bool) -> Any:
         return None
     return (
         alt.Chart(pd.DataFrame({"x": walls}))
-        .mark_rule(color=_ink(dark), strokeDash=[3, 3], strokeWidth=1.5)
+        .mark_rule(color=_ink(dark), strokeDash=[3, 3], strokeWidth=1.5, aria=False)
         .encode(x=alt.X("x:Q", scale=across, title=drawing.name))
     )
 
@@ -147,7 +148,7 @@ def _pointer(drawing: Drawing, x: Any, *, dark: bool) -> Any:
     near = alt.selection_point(nearest=True, on="pointermove", clear="pointerout", fields=["x"], empty=False)
     return (
         alt.Chart(pd.DataFrame({"x": drawing.grid, **columns}))
-        .mark_rule(color=_ink(dark), strokeWidth=1)
+        .mark_rule(color=_ink(dark), strokeWidth=1, aria=False)
         .encode(x=x, opacity=alt.condition(near, alt.value(0.5), alt.value(0.0)), tooltip=tips)
         .add_params(near)
     )

@@ -67,7 +67,7 @@ def _row(one: Fitted, comparison: Comparison, size: int) -> dict[str, str]:
     return {
         "Method": one.method,
         "Bandwidth": "–" if one.density is None else f"{one.density.bandwidth:.4g}",
-        "Score": f"{scored.score.value:.4f}" if scored and scored.score else "–",
+        "Score, bits": f"{scored.score.value:.4f}" if scored and scored.score else "–",
         "To best": "best"
         if best
         else f"+{difference.value:.4f} ± {difference.standard_error:.4f}"
@@ -85,7 +85,7 @@ def _row_by_hand(numbers: Numbers, bounds: Limits, shown: Shown, comparison: Com
     return {
         "Method": shown.label,
         "Bandwidth": f"{shown.density.bandwidth:.4g}",
-        "Score": "–" if score is None else f"{score:.4f}",
+        "Score, bits": "–" if score is None else f"{score:.4f}",
         "To best": "–" if score is None else f"{score - best:+.4f}",
         "Modes": f"{modes_of(shown.density).size}",
     }

@@ -127,7 +127,7 @@ def _draw(numbers: Numbers, bounds: Limits, working: Sequence[Fitted], shown: Sh
     drawing = remembered(
         ("drawing", numbers.key, bounds, tuple(densities), view, log),
         lambda: compute_drawing(
-            densities, numbers.points, bounds, name=numbers.choice.name, middle=view == VIEWS[1], tails=log
+            densities, numbers.points, bounds, name=numbers.choice.name, near=view == VIEWS[1], tails=log
         ),
     )
     dark = st.context.theme.type == "dark"
@@ -137,7 +137,7 @@ def _draw(numbers: Numbers, bounds: Limits, working: Sequence[Fitted], shown: Sh
 
 
 def _choose_first_view(numbers: Numbers) -> None:
-    """Zoom to the middle of a new sample that outliers spread out, unless the address says what to show."""
+    """Zoom in on a new sample that far values spread out, unless the address says what to show."""
     if st.session_state.get("viewed") == numbers.key:
         return
     if "viewed" in st.session_state or "view" not in st.query_params:

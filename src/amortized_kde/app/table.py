@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.sample import LARGEST
 
-__all__ = ["MOST_VALUES", "Choice", "Table", "read_choice", "read_rows"]
+__all__ = ["MOST_VALUES", "TOGETHER", "Choice", "Table", "read_choice", "read_rows"]
 
 Array = NDArray[np.float64]
 
 # More would neither travel nor draw in the seconds that a person waits.
 MOST_VALUES = 1_000_000
+# The first entry where numbers have no header: those of all columns.
+TOGETHER = "all numbers together"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,11 @@ def read_choice(table: Table, index: int) -> Choice:
     missing = np.isnan(numbers)
     values = numbers[~missing]
     if values.size == 0:
-        raise InvalidSampleError(f"column {name!r} has no numbers; choose another one.")
+        raise InvalidSampleError(
+            "all values are missing; at least two are needed."
+            if name == TOGETHER
+            else f"column {name!r} has no numbers; choose another one."
+        )
     if values.size > MOST_VALUES:
         raise InvalidSampleError(
             f"there are {values.size:,} values, and this page takes up to {MOST_VALUES:,}; "
@@ -62,7 +68,7 @@ def read_choice(table: Table, index: int) -> Choice:
         )
     check_finite(values, name)
     left_out = (f"{int(missing.sum()):,} missing left out",) if missing.any() else ()
-    return Choice(name, values, (*table.remarks, *remarks, *left_out))
+    return Choice("value" if name == TOGETHER else name, values, (*table.remarks, *remarks, *left_out))
 
 
 def read_rows(table: Table, columns: Sequence[int]) -> Array:

@@ -14,6 +14,7 @@ from amortized_kde.errors import InvalidParameterError, MissingExtraError
 __all__ = ["app"]
 
 _FIRST_PORT = 8501
+_MOST_MEGABYTES = 100
 # Nothing is sent, nothing is written to the home folder, and no error shows data.
 _OPTIONS = {
     "browser.gatherUsageStats": "false",
@@ -23,6 +24,7 @@ _OPTIONS = {
     "server.fileWatcherType": "none",
     # Otherwise it asks for an address to write to at its first start.
     "server.headless": "true",
+    "server.maxUploadSize": str(_MOST_MEGABYTES),
     "logger.level": "error",
     # Blue, which nobody takes for the red of an error.
     "theme.light.primaryColor": "#0072B2",
@@ -46,11 +48,14 @@ def app(
     try:
         import altair  # noqa: F401
         import openpyxl  # noqa: F401
+        from starlette.formparsers import MultiPartParser
         from streamlit.web.cli import main
     except ImportError as error:
         raise MissingExtraError(
             f"the web page needs {error.name}; install it with: pip install 'amortized-kde[app]'"
         ) from None
+    # The server would put files of more than a megabyte on disk while it receives them.
+    MultiPartParser.spool_max_size = 2 * _MOST_MEGABYTES * 2**20
     free = _free_port(address, port)
     url = f"http://{address}:{free}"
     typer.echo(f"The page is at {url} (stop it with Ctrl-C)")
