@@ -70,6 +70,7 @@ def table(page, number=0):
     """The cells of the table of methods, by row, once its scores are there."""
     says(page, re.compile("(held-out|leave-one-out) score.*lower is better"))
     rows = page.get_by_test_id("stTable").nth(number).locator("tbody tr")
+    rows.first.wait_for()
     return [row.locator("td").all_inner_texts() for row in rows.all()]
 
 
@@ -111,7 +112,7 @@ def test_the_first_picture_comes_soon(new_page, size, limit, record_property):
         picture(page)
         best = min(best, time.perf_counter() - start)
         says(page, f"Read {size:,} numbers, one a line")
-        if best < limit:
+        if best < limit * strain:
             break
     aim = f"aim {limit:g} s on an idle machine; {strain:.1f} processes a core"
     record_property("measured", f"first picture of {size:,} pasted numbers: {best:.2f} s ({aim})")
@@ -129,19 +130,15 @@ def test_pasted_numbers_are_seen_and_compared(page):
     assert [row[3] for row in table(page)].count("best") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("1,5\n2,5\n4,75", "Read 3 numbers, one a line; with decimal commas."),
-        ("1.5\t2.5\t4.75", "Read 3 numbers, separated by tabs."),
-        ("1.5, 2.5, 4.75, NA", "Read 4 numbers, separated by commas; 1 missing left out."),
-    ],
-)
-def test_what_was_recognised_is_said(page, text, sentence):
-    paste(page, text)
-    says(page, sentence)
-    says(page, "Density (CSV)")
-    assert "x = [1.5, 2.5, 4.75]" in page.get_by_test_id("stCode").first.inner_text()
+def test_what_was_recognised_is_said(page):
+    for text, sentence, values in (
+        ("1,5\n2,5\n4,75", "Read 3 numbers, one a line; with decimal commas.", "[1.5, 2.5, 4.75]"),
+        ("1.5\t2.5\t5.75", "Read 3 numbers, separated by tabs.", "[1.5, 2.5, 5.75]"),
+        ("1.5, 2.5, 6, NA", "Read 4 numbers, separated by commas; 1 missing left out.", "[1.5, 2.5, 6.0]"),
+    ):
+        paste(page, text)
+        says(page, sentence)
+        says(page, f"x = {values}")
 
 
 def test_typing_works_and_clear_begins_anew(page):
@@ -253,14 +250,15 @@ def test_downloads_are_the_librarys_numbers(new_page):
 # Playwright calls what is transparent visible.
 SEEN = """
 button => {
-  for (let e = button; e; e = e.parentElement) if (getComputedStyle(e).opacity < 1) return false;
+  for (let e = button; e.dataset.testid !== "stCode"; e = e.parentElement)
+    if (getComputedStyle(e).opacity < 1) return false;
   return true;
 }
 """
 
 
 def test_lines_and_link_are_copied_with_one_click(new_page):
-    page = new_page("?source=Example&lower=0&factor=0.5&method=silverman")
+    page = new_page("?source=Example&lower=0&method=silverman&factor=0.5")
     says(page, "Take it away")
     says(page, "lower is better")
     options = {"bounds": (0.0, None), "method": "silverman", "factor": 0.5}

@@ -14,6 +14,7 @@ from amortized_kde.app.links import SOURCES
 from amortized_kde.app.memory import forget, remembered
 from amortized_kde.app.paste_box import paste_box
 from amortized_kde.app.pasted import Comma
+from amortized_kde.app.state import kept
 from amortized_kde.app.table import Choice, Table, read_choice
 from amortized_kde.app.words import plain
 from amortized_kde.domain import check_inside, read_bounds, working_domain
@@ -38,7 +39,12 @@ class Numbers:
 def choose_numbers() -> Numbers | None:
     """Show the fields; give the sample, or None if there is none yet or it cannot be used."""
     source = st.segmented_control(
-        "Where are your numbers?", SOURCES, key="source", required=True, on_change=_forget_bounds
+        "Where are your numbers?",
+        SOURCES,
+        default=kept().source,
+        key="source",
+        required=True,
+        on_change=_forget_bounds,
     )
     try:
         found = {"Paste": _pasted, "Upload": _uploaded, "Example": _example}[source or SOURCES[0]]()
@@ -134,6 +140,7 @@ def _example() -> tuple[Hashable, Choice]:
     name = st.selectbox(
         "Example",
         list(EXAMPLES),
+        index=list(EXAMPLES).index(kept().example),
         format_func=lambda key: EXAMPLES[key].title,
         key="example",
         on_change=_take_example,
@@ -147,8 +154,12 @@ def _example() -> tuple[Hashable, Choice]:
 def choose_bounds(numbers: Numbers | None) -> Limits | None:
     """Show two fields for the bounds and the working domain that follows; None if they cannot be used."""
     left, right = st.columns(2, wrap=False)
-    lower = left.text_input("Lower bound", key="lower", placeholder="open", help="Values below it are impossible.")
-    upper = right.text_input("Upper bound", key="upper", placeholder="open", help="Values above it are impossible.")
+    lower = left.text_input(
+        "Lower bound", kept().lower, key="lower", placeholder="open", help="Values below it are impossible."
+    )
+    upper = right.text_input(
+        "Upper bound", kept().upper, key="upper", placeholder="open", help="Values above it are impossible."
+    )
     try:
         bounds = read_limits(lower or "", upper or "")
         if numbers is not None:

@@ -14,7 +14,7 @@ from amortized_kde.app.entries import read_limits, read_percentages
 from amortized_kde.app.input_view import Limits, Numbers
 from amortized_kde.app.links import link
 from amortized_kde.app.memory import remembered
-from amortized_kde.app.state import current
+from amortized_kde.app.state import current, kept
 from amortized_kde.app.takeaway import NUMBERS_FILE, command_line, numbers_csv, picture, python_lines
 from amortized_kde.app.words import digits_for, plain
 from amortized_kde.density import KernelDensity
@@ -111,7 +111,7 @@ def show_details(numbers: Numbers, shown: Shown) -> None:
 
 
 def _show_quantiles(numbers: Numbers, density: KernelDensity) -> None:
-    text = st.text_input("Quantiles, in per cent", key="quantiles")
+    text = st.text_input("Quantiles, in per cent", kept().quantiles, key="quantiles")
     try:
         wanted = read_percentages(text or "")
     except AmortizedKdeError as error:
@@ -128,8 +128,8 @@ def _show_quantiles(numbers: Numbers, density: KernelDensity) -> None:
 
 def _show_probability(density: KernelDensity) -> None:
     left, right = st.columns(2, wrap=False)
-    low = left.text_input("From", key="low", placeholder="open")
-    high = right.text_input("To", key="high", placeholder="open")
+    low = left.text_input("From", kept().low, key="low", placeholder="open")
+    high = right.text_input("To", kept().high, key="high", placeholder="open")
     try:
         ends = read_limits(low or "", high or "", "end")
     except AmortizedKdeError as error:

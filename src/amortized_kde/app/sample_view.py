@@ -11,6 +11,7 @@ from amortized_kde.app.links import FACTORS, VIEWS
 from amortized_kde.app.memory import remembered
 from amortized_kde.app.pictures import density_chart, legend_html
 from amortized_kde.app.result_view import Shown, modes_of, show_details, show_table, show_takeaway
+from amortized_kde.app.state import kept
 from amortized_kde.app.words import describe
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError
@@ -45,6 +46,7 @@ def _choose_methods() -> list[str]:
     methods = st.multiselect(
         "Methods to compare",
         method_names(),
+        default=kept().methods,
         key="methods",
         help="\n".join(f"- `{name}`: {SELECTORS[name].summary}" for name in method_names()),
     )
@@ -89,13 +91,18 @@ def _choose_shown(numbers: Numbers, bounds: Limits, working: Sequence[Fitted]) -
         st.session_state["method"] = names[0]
     left, right = st.columns([2, 3], gap="medium")
     method = left.selectbox(
-        "Method in detail", names, key="method", help="Whose numbers are shown, moved by hand and taken away below."
+        "Method in detail",
+        names,
+        index=names.index(st.session_state["method"]),
+        key="method",
+        help="Whose numbers are shown, moved by hand and taken away below.",
     )
     density = working[names.index(method)].density
     assert density is not None
     factor = right.select_slider(
         "Bandwidth by hand",
         FACTORS,
+        value=kept().factor,
         key="factor",
         format_func=lambda factor: f"× {factor:g}",
         help=f"× 1 is the bandwidth that the method chose, {density.bandwidth:.4g}. To the left the density is "
@@ -121,9 +128,11 @@ def _draw(numbers: Numbers, bounds: Limits, working: Sequence[Fitted], shown: Sh
     densities = {one.method: one.density for one in working if one.density is not None}
     densities[shown.label] = shown.density
     left, right = st.columns(2)
-    log = left.toggle("Logarithmic axis", key="log", help="Tails show, down to a millionth of the peak.")
+    log = left.toggle("Logarithmic axis", kept().log, key="log", help="Tails show, down to a millionth of the peak.")
     _choose_first_view(numbers)
-    view = right.segmented_control("Show", VIEWS, key="view", required=True, label_visibility="collapsed")
+    view = right.segmented_control(
+        "Show", VIEWS, default=st.session_state["view"], key="view", required=True, label_visibility="collapsed"
+    )
     drawing = remembered(
         ("drawing", numbers.key, bounds, tuple(densities), view, log),
         lambda: compute_drawing(

@@ -26,6 +26,8 @@ _OPTIONS = {
     "server.headless": "true",
     "server.maxUploadSize": str(_MOST_MEGABYTES),
     "logger.level": "error",
+    # Fields have their settings both as state and as default: see app/state.py.
+    "global.disableWidgetStateDuplicationWarning": "true",
     # Blue, which nobody takes for the red of an error.
     "theme.light.primaryColor": "#0072B2",
     "theme.dark.primaryColor": "#2A80B9",
