@@ -35,6 +35,8 @@ def shoot(page: Page, address: str, name: str, *, top: str | None) -> None:
     page.get_by_test_id("stVegaLiteChart").locator("svg .mark-line path").first.wait_for()
     if top is not None:
         page.get_by_text(top).first.evaluate("element => element.scrollIntoView()")
+    for part in ("stTable", "stCode"):
+        page.get_by_test_id(part).last.locator("tr, code").first.wait_for()
     # Fonts and the picture settle.
     page.wait_for_timeout(1500)
     page.screenshot(path=IMAGES / f"app_{name}.png")
@@ -54,7 +56,7 @@ def main() -> None:
             phone = chromium.new_page(
                 viewport={"width": 390, "height": 844}, device_scale_factor=2, color_scheme="dark"
             )
-            shoot(phone, f"http://localhost:{port}", "phone", top="Logarithmic axis")
+            shoot(phone, f"http://localhost:{port}", "phone", top="The 272 values")
             chromium.close()
     finally:
         server.terminate()
