@@ -55,6 +55,11 @@ def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown
     _remark(fitted, comparison)
 
 
+def _bits(score: float) -> str:
+    """Four decimals, and of large numbers, which would not fit on a phone, four digits."""
+    return f"{score:.4f}" if abs(score) < 10.0 else f"{score:.4g}"
+
+
 def _ranked(fitted: Sequence[Fitted], comparison: Comparison) -> list[Fitted]:
     order = list(comparison.rows)
     return sorted(fitted, key=lambda one: order.index(one.method) if one.method in order else len(order))
@@ -67,10 +72,10 @@ def _row(one: Fitted, comparison: Comparison, size: int) -> dict[str, str]:
     return {
         "Method": one.method,
         "Bandwidth": "–" if one.density is None else f"{one.density.bandwidth:.4g}",
-        "Score, bits": f"{scored.score.value:.4f}" if scored and scored.score else "–",
+        "Score, bits": _bits(scored.score.value) if scored and scored.score else "–",
         "To best": "best"
         if best
-        else f"+{difference.value:.4f} ± {difference.standard_error:.4f}"
+        else f"+{_bits(difference.value)} ± {_bits(difference.standard_error)}"
         if difference
         else "–",
         "Modes": "–" if one.density is None else f"{modes_of(one.density).size}",
@@ -85,8 +90,8 @@ def _row_by_hand(numbers: Numbers, bounds: Limits, shown: Shown, comparison: Com
     return {
         "Method": shown.label,
         "Bandwidth": f"{shown.density.bandwidth:.4g}",
-        "Score, bits": "–" if score is None else f"{score:.4f}",
-        "To best": "–" if score is None else f"{score - best:+.4f}",
+        "Score, bits": "–" if score is None else _bits(score),
+        "To best": "–" if score is None else f"{'+' if score >= best else ''}{_bits(score - best)}",
         "Modes": f"{modes_of(shown.density).size}",
     }
 
