@@ -86,6 +86,11 @@ def server(chromium, tmp_path_factory):
     """A running page."""
     started = Server(tmp_path_factory.mktemp("page"))
     started.wait()
+    # Where nothing was compiled yet, that takes the first visitor half a minute, and no test is about it.
+    first = chromium.new_page()
+    first.goto(f"{started.address}/?source=Example")
+    first.get_by_text("lower is better").wait_for(timeout=300_000)
+    first.close()
     yield started
     started.process.terminate()
     started.process.wait(timeout=30)
