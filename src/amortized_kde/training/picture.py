@@ -22,7 +22,7 @@ def draw_log(log: list[LogRow], path: Path, *, name: str) -> None:
         label="validation",
     )
     scores = sorted(row.score for row in log[len(log) // 20 :])
-    usual = scores[: max(1, 49 * len(scores) // 50)]
+    usual = scores[: max(1, 9 * len(scores) // 10)]
     late = usual + [r.validation for r in scored[1:] if r.validation is not None]
     if late:
         margin = 0.05 * (max(late) - min(late)) + 1e-9

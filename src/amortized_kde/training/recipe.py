@@ -127,7 +127,8 @@ class LadderTasks:
 class LadderRecipe:
     """Everything that decides the weights of a model in the sample's own frame; Adam's rate falls along a cosine.
 
-    A task of n values counts by n to the power `size_power`: what can be gained falls with n.
+    A task of n values counts by n to the power `size_power`: what can be gained falls with n. Tasks of more
+    than 256 values come `large` times as often as others of their world.
     """
 
     name: str
@@ -137,6 +138,7 @@ class LadderRecipe:
     batch: int
     draws: int
     size_power: float
+    large: float = 1.0
     final_rate: float
     network: LadderNetwork
     optimiser: Optimiser

@@ -46,3 +46,15 @@ def test_sizes_are_log_uniform_and_uniform():
     assert (sizes <= 63).mean() == pytest.approx(wanted, abs=1e-5)
     assert (sizes == 1).mean() == pytest.approx(0.75 * np.log(2.0) / np.log(4097.0), abs=1e-5)
     assert (sizes == 200).mean() == pytest.approx(0.75 * np.log(201 / 200) / np.log(4097.0) + 0.25 / 252, abs=1e-5)
+
+
+def test_large_sizes_can_be_made_rare():
+    u = (np.arange(1_000_000) + 0.5) / 1_000_000
+    sizes, usual = choose_sizes(u, large=0.2), choose_sizes(u)
+    assert (sizes.min(), sizes.max()) == (1, 4096)
+    assert (sizes > 256).mean() == pytest.approx(0.2 * (usual > 256).mean(), abs=1e-5)
+    # Below and above the law stays what it was.
+    for part in (lambda n: n <= 256, lambda n: n > 256):
+        some, others = np.log(sizes[250_000:]), np.log(usual[250_000:])
+        some, others = some[part(np.exp(some).round())], others[part(np.exp(others).round())]
+        np.testing.assert_allclose(np.quantile(some, [0.1, 0.5, 0.9]), np.quantile(others, [0.1, 0.5, 0.9]), atol=0.01)

@@ -106,6 +106,7 @@ def broad_batch(
     first: int = 0,
     draws: int = 256,
     sizes: Sizes | None = None,
+    large: float = 1.0,
     kinds: Sequence[str] | None = None,
     told: Sequence[int] | None = None,
     threads: int | None = None,
@@ -125,6 +126,8 @@ def broad_batch(
     sizes : int, range, or array of shape (count,), optional
         One n for all; a range from which each task draws its own, uniformly; or the n of each. By default n is
         log-uniform on 1 .. 4096, and for one task in four uniform on 5 .. 256.
+    large : float
+        Between 0 and 1: how often, of the log-uniform ones, sizes above 256 come, relative to that.
     kinds : sequence of str, optional
         Only these of `KINDS`.
     told : sequence of int, optional
@@ -151,7 +154,7 @@ def broad_batch(
         )
     size_words = stream_words(seed, _SIZE)
     if sizes is None:
-        chosen_sizes = choose_sizes(indexed_uniforms(size_words, first, count))
+        chosen_sizes = choose_sizes(indexed_uniforms(size_words, first, count), large=large)
     else:
         chosen_sizes = given_sizes(sizes, count, words=size_words, first=first)
     u_kind, u_told = (indexed_uniforms(stream_words(seed, purpose), first, count) for purpose in (_KIND, _TOLD))

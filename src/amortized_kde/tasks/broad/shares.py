@@ -82,12 +82,20 @@ def choose_told(
     return _pick(u, shares)
 
 
-def choose_sizes(u: Array) -> Index:
-    """Choose n for each uniform number."""
+def choose_sizes(u: Array, *, large: float = 1.0) -> Index:
+    """Choose n for each uniform number; n above 256 comes `large` times as often as a log-uniform law has it."""
     few = _UNIFORM_SIZES.start + np.floor(u / _UNIFORM_SHARE * len(_UNIFORM_SIZES))
     rest = np.clip((u - _UNIFORM_SHARE) / (1.0 - _UNIFORM_SHARE), 0.0, 1.0)
+    rest = _tilted(rest, math.log(_UNIFORM_SIZES.stop) / math.log(_LARGEST + 1.0), large)
     many = np.minimum(np.floor(np.exp(rest * math.log(_LARGEST + 1.0))), _LARGEST)
     return np.where(u < _UNIFORM_SHARE, few, many).astype(np.int64)
+
+
+def _tilted(u: Array, edge: float, factor: float) -> Array:
+    """Uniform numbers with those above `edge` made `factor` times as frequent, and both parts uniform."""
+    above = factor * (1.0 - edge)
+    low = u * (edge / (1.0 - above))
+    return np.where(u < 1.0 - above, low, 1.0 - (1.0 - u) / factor)
 
 
 def _allowed(kinds: Sequence[str] | None, told: Sequence[int] | None) -> NDArray[np.bool_]:

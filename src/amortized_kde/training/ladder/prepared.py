@@ -57,7 +57,7 @@ def _describe(tasks: BroadBatch) -> Description:
 
 
 def _prepare(recipe: LadderRecipe, count: int, given: Standards, *, seed: int, first: int) -> Prepared:
-    tasks = broad_batch(count, seed=seed, first=first, draws=_EACH * recipe.draws)
+    tasks = broad_batch(count, seed=seed, first=first, draws=_EACH * recipe.draws, large=recipe.large)
     found = _describe(tasks)
     at = np.sort(tasks.draws, axis=1).reshape(count, recipe.draws, _EACH)
     chance = indexed_uniforms(stream_words(seed, _KEPT), first * recipe.draws, count * recipe.draws)
