@@ -52,6 +52,7 @@ NEIGHBOURS = {
     ("ladder", "features"),
     ("ladder", "anchors"),
     ("ensembles", "estimate"),
+    ("training", "ensembles"),
     ("cli", "integrations"),
     ("app", "integrations"),
     ("cli", "app"),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, read_limits
+from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, read_limits, read_numbers_list
 from amortized_kde.cli.reports import print_facts, print_json
 from amortized_kde.errors import InvalidParameterError
 
@@ -49,6 +49,10 @@ def ensemble(
     ] = None,
     method: Method = None,
     bandwidth: Bandwidth = None,
+    dress: Annotated[
+        str | None,
+        typer.Option("--dress", metavar="DIR", help="Correct members first, as the model in DIR learned with --dress."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the PIT at atoms.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     threads: Threads = None,
@@ -64,14 +68,16 @@ def ensemble(
     sources = tuple(path for path in (file, obs, climatology) if path is not None)
     files.check_target(out, overwrite=overwrite, sources=sources)
     x = files.open_ensembles(file, var, dim)
+    if dress is not None:
+        x = x.akde.dressed(dress, dim)
     truth = None if obs is None else files.open_observations(obs, obs_var, x)
-    options: dict[str, Any] = {"bounds": read_limits(bounds), "atoms": _numbers(atoms, "--atoms")}
+    options: dict[str, Any] = {"bounds": read_limits(bounds), "atoms": read_numbers_list(atoms, "--atoms")}
     if method is not None or bandwidth is not None:
         options["method"] = method if bandwidth is None else bandwidth
     if climatology is not None:
         options["climatology"] = files.open_observations(climatology, obs_var, x).values
-    asked = _numbers(quantiles or (None if obs or above else _USUAL), "--quantiles")
-    results = _results(x, dim, truth, asked, _numbers(above, "--above"), seed, options)
+    asked = read_numbers_list(quantiles or (None if obs or above else _USUAL), "--quantiles")
+    results = _results(x, dim, truth, asked, read_numbers_list(above, "--above"), seed, options)
     _write(results, out, threads)
     facts = {
         "file": file,
@@ -83,13 +89,6 @@ def ensemble(
         "files": [out],
     }
     (print_json if as_json else print_facts)(facts)
-
-
-def _numbers(text: str | None, option: str) -> tuple[float, ...]:
-    try:
-        return () if text is None else tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidParameterError(f"{option} takes numbers with commas between them, not {text!r}.") from None
 
 
 def _results(

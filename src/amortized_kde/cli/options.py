@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from amortized_kde.errors import InvalidBoundsError
+from amortized_kde.errors import InvalidBoundsError, InvalidParameterError
 
-__all__ = ["Bandwidth", "BoundsPair", "Json", "Method", "Threads", "read_limits"]
+__all__ = ["Bandwidth", "BoundsPair", "Json", "Method", "Threads", "read_limits", "read_numbers_list"]
 
 OPEN_SIDE = ("none", "-", "inf")
 
@@ -47,3 +47,17 @@ def read_limits(given: tuple[str, str] | None) -> tuple[float | None, float | No
                 f"--bounds takes two numbers, not {text!r}; write none for a side that is open: --bounds 0 none."
             ) from None
     return ends[0], ends[1]
+
+
+def read_numbers_list(text: str | None, option: str) -> tuple[float, ...]:
+    """Read numbers with commas between them; nothing for nothing.
+
+    Raises
+    ------
+    InvalidParameterError
+        If one is no number.
+    """
+    try:
+        return () if text is None else tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidParameterError(f"{option} takes numbers with commas between them, not {text!r}.") from None

@@ -1,15 +1,15 @@
 """The commands for researchers: models, train. What reproduces the paper is in `reproduction.py`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from amortized_kde.cli.archive import ArchiveOptions, check_choice, train_on_file
+from amortized_kde.cli.options import BoundsPair
 from amortized_kde.cli.reports import print_facts, print_json
-from amortized_kde.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from amortized_kde.training.checkpoint import Progress
+from amortized_kde.cli.workbar import TrainingBar
+from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
 __all__ = ["models", "train"]
 
@@ -20,7 +20,6 @@ def models(
 ) -> None:
     """List the shipped trained models, or show one model's card."""
     import amortized_kde as akde
-    from amortized_kde.errors import InvalidParameterError
 
     cards = akde.models()
     if name is not None and name not in cards:
@@ -38,13 +37,74 @@ def models(
 
 
 def train(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A recipe's name, or a TOML file of your own.")],
+    recipe: Annotated[
+        str | None, typer.Argument(metavar="RECIPE", help="A recipe's name, or a TOML file of your own.")
+    ] = None,
+    archive: Annotated[
+        str | None, typer.Option("--archive", metavar="FILE", help="Train on forecasts of your own: NetCDF or Zarr.")
+    ] = None,
+    obs: Annotated[
+        str | None, typer.Option("--obs", metavar="NAME", help="Of --archive: the variable with what came true.")
+    ] = None,
+    obs_file: Annotated[
+        str | None, typer.Option("--obs-file", metavar="FILE", help="Where that variable is; default: in the archive.")
+    ] = None,
+    var: Annotated[
+        str | None, typer.Option("--var", metavar="NAME", help="The forecasts; default: the only one with members.")
+    ] = None,
+    member_dim: Annotated[
+        str, typer.Option("--member-dim", metavar="NAME", help="Dimension of the members.")
+    ] = "member",
+    time_dim: Annotated[str, typer.Option("--time-dim", metavar="NAME", help="Dimension of time.")] = "time",
+    bounds: BoundsPair = None,
+    atoms: Annotated[
+        str | None,
+        typer.Option("--atoms", metavar="A,B,...", help="Values with a probability of their own, as 0 rain."),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--start", metavar="NAME", help="adaptive (default), single, a model's folder, or scratch."),
+    ] = None,
+    dress: Annotated[bool, typer.Option("--dress", help="Learn a correction of bias and spread along.")] = False,
+    steps: Annotated[
+        int | None, typer.Option("--steps", metavar="N", min=1, help="Steps on the archive; default: 1500.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the training on an archive.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where to write; default: training/RECIPE.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in DIR.")] = False,
 ) -> None:
-    """Train a selector: checkpoints, a log, a picture of it, and the model."""
+    """Train a selector, on a recipe's tasks or on an archive: checkpoints, a log, a picture of it, and the model."""
+    check_choice(recipe, archive)
+    alone = {"--obs": obs, "--obs-file": obs_file, "--var": var, "--bounds": bounds, "--atoms": atoms, "--steps": steps}
+    wrong = [name for name, value in {**alone, "--start": start, "--dress": dress or None}.items() if value is not None]
+    if archive is None and wrong:
+        raise InvalidParameterError(f"{wrong[0]} is for training on an archive; give --archive FILE too.")
+    if archive is not None:
+        train_on_file(
+            ArchiveOptions(
+                archive=archive,
+                obs=obs,
+                obs_file=obs_file,
+                var=var,
+                member_dim=member_dim,
+                time_dim=time_dim,
+                bounds=bounds,
+                atoms=atoms,
+                start=start or "adaptive",
+                dress=dress,
+                steps=steps,
+                seed=seed,
+                out=out,
+                resume=resume,
+            )
+        )
+    elif recipe is not None:
+        _train_recipe(recipe, out, resume=resume)
+
+
+def _train_recipe(recipe: str, out: Path | None, *, resume: bool) -> None:
     try:
         from amortized_kde.training.ladder.loop import train_ladder
         from amortized_kde.training.loop import train as train_one_number
@@ -57,7 +117,7 @@ def train(
 
     found = find_recipe(recipe)
     folder = out or Path("training", found.name)
-    with _progress(found.steps) as report:
+    with TrainingBar(found.steps) as report:
         if isinstance(found, Recipe):
             progress = train_one_number(found, folder, resume=resume, report=report)
         else:
@@ -73,33 +133,3 @@ def train(
             "use_it": f'method="amortized:{folder}"',
         }
     )
-
-
-class _progress:
-    """A live line: step, score, validation, time left."""
-
-    def __init__(self, steps: int) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-        self._bar = Progress(
-            TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
-            BarColumn(),
-            TextColumn("{task.fields[scores]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
-        self._task = self._bar.add_task("train", total=steps, scores="")
-
-    def __enter__(self) -> "_progress":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        self._bar.stop()
-
-    def __call__(self, progress: "Progress") -> None:
-        if not progress.log:
-            return
-        best = f"best {progress.best_score:.4f} at {progress.best_step}" if progress.best_step else "not yet validated"
-        self._bar.update(self._task, completed=progress.step, scores=f"score {progress.log[-1].score:.4f}, {best}")

@@ -1,5 +1,6 @@
-"""A bar of work done and time left, for commands that take minutes or an hour."""
+"""Bars of work done and time left, for commands that take minutes or an hour."""
 
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -7,8 +8,9 @@ import typer
 
 if TYPE_CHECKING:
     from amortized_kde.benchmark.protocol import Chunk
+    from amortized_kde.training.checkpoint import Progress
 
-__all__ = ["WorkBar"]
+__all__ = ["TrainingBar", "WorkBar"]
 
 
 class WorkBar:
@@ -66,3 +68,35 @@ class WorkBar:
         else:
             self._total -= chunk.cost
             self._bar.update(self._task, total=self._total)
+
+
+class TrainingBar:
+    """A live line: step, score, validation, time left."""
+
+    def __init__(self, steps: int) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
+            BarColumn(),
+            TextColumn("{task.fields[scores]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        self._task = self._bar.add_task("train", total=steps, scores="")
+
+    def __enter__(self) -> "TrainingBar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, progress: "Progress") -> None:
+        """Show where a run stands."""
+        if not progress.log:
+            return
+        known = progress.best_score < math.inf
+        best = f"best {progress.best_score:.4f} at {progress.best_step}" if known else "not yet validated"
+        self._bar.update(self._task, completed=progress.step, scores=f"score {progress.log[-1].score:.4f}, {best}")

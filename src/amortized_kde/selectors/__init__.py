@@ -6,7 +6,7 @@ paper (Appendix A.4), except for ``lcv``.
 
 from amortized_kde.selectors.ladder import Smoothing, ladder_at_anchors, ladder_of_one, smooth, ways_unlike
 from amortized_kde.selectors.outcome import FAILURES, FALLBACKS, OK, UNLIKE, Selection
-from amortized_kde.selectors.table import SELECTORS, Selector, find_selector
+from amortized_kde.selectors.table import SELECTORS, Selector, find_selector, selector_of
 
 __all__ = [
     "FAILURES",
@@ -20,6 +20,7 @@ __all__ = [
     "find_selector",
     "ladder_at_anchors",
     "ladder_of_one",
+    "selector_of",
     "smooth",
     "ways_unlike",
 ]

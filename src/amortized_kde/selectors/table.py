@@ -21,7 +21,7 @@ from amortized_kde.selectors.ladder import select_adaptive, select_single
 from amortized_kde.selectors.outcome import Selection
 from amortized_kde.selectors.rules import weighted_spreads
 
-__all__ = ["SELECTORS", "Selector", "find_selector"]
+__all__ = ["SELECTORS", "Selector", "find_selector", "selector_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -184,10 +184,14 @@ def find_selector(name: str) -> Selector:
         return SELECTORS[name]
     folder = Path(str(name).removeprefix("amortized:"))
     if str(name).startswith("amortized:") and folder.is_dir():
-        model = _read_once(folder, _stamp(folder))
-        own_frame = model.output in OWN_FRAME
-        adaptive = (lambda: model) if model.output == "adaptive" else None
-        return Selector(name, "A model of one's own.", _learned(lambda: model), own_frame, adaptive)
+        return selector_of(name, _read_once(folder, _stamp(folder)))
     near = difflib.get_close_matches(str(name).lower(), SELECTORS, n=1, cutoff=0.4)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise InvalidParameterError(f"there is no method {name!r}.{hint} The methods are: {', '.join(SELECTORS)}.")
+
+
+def selector_of(name: str, model: Model) -> Selector:
+    """Make a selector of a model that has no row in the table."""
+    own_frame = model.output in OWN_FRAME
+    adaptive = (lambda: model) if model.output == "adaptive" else None
+    return Selector(name, "A model of one's own.", _learned(lambda: model), own_frame, adaptive)

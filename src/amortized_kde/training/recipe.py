@@ -144,6 +144,16 @@ class LadderRecipe:
     optimiser: Optimiser
     tasks: LadderTasks
 
+    @property
+    def every(self) -> int:
+        """Steps from one validation to the next."""
+        return self.tasks.every
+
+    @property
+    def command(self) -> str:
+        """What to type for the same model."""
+        return f"amortized-kde train {self.name}"
+
     def as_card(self) -> dict[str, Any]:
         """Give the recipe as plain data."""
         return asdict(self)

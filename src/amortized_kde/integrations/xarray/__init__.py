@@ -19,6 +19,7 @@ except ImportError:
 
 from amortized_kde.integrations.xarray.accessor import EnsembleAccessor
 from amortized_kde.integrations.xarray.counts import tally
+from amortized_kde.integrations.xarray.dressing import dressed
 from amortized_kde.integrations.xarray.forecasts import (
     atom_probabilities,
     bandwidth,
@@ -34,6 +35,7 @@ __all__ = [
     "bandwidth",
     "crps",
     "densities",
+    "dressed",
     "log_score_parts",
     "log_scores",
     "pit",

@@ -1,11 +1,14 @@
 """The accessor ``.akde`` of DataArrays and Datasets, registered when this is imported."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Unpack
 
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from amortized_kde.ensembles import Dressing
+from amortized_kde.integrations.xarray import dressing as dress
 from amortized_kde.integrations.xarray import forecasts, verification
 from amortized_kde.integrations.xarray.apply import Labelled, Shared
 
@@ -31,6 +34,12 @@ class EnsembleAccessor:
     def bandwidth(self, dim: Hashable = "member", **options: Unpack[Shared]) -> Labelled:
         """Bandwidths in the variable's units."""
         return forecasts.bandwidth(self._data, dim, **options)
+
+    def dressed(
+        self, dressing: Dressing | str | Path | Mapping[Hashable, Dressing | str | Path], dim: Hashable = "member"
+    ) -> Labelled:
+        """Members moved and widened, as a training on an archive found best."""
+        return dress.dressed(self._data, dressing, dim)
 
     def densities(self, at: Any, dim: Hashable = "member", **options: Unpack[Shared]) -> Labelled:
         """Densities at arguments."""

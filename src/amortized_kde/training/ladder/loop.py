@@ -1,13 +1,15 @@
-"""The training loop of the models in the sample's own frame: fresh tasks every step, slopes back, one step of Adam.
+"""The training loop of the models in the sample's own frame: tasks every step, slopes back, one step of Adam.
 
-A recipe and a folder enter; a checkpoint, a log and a model leave. Step s sees tasks s B .. s B + B - 1 of the recipe's
-seed and nothing random besides, so a resumed run ends with the same bits as one that was never stopped.
+A recipe, a source of tasks and a folder enter; a checkpoint, a log and a model leave. A step's tasks hang on its number
+and on what the source had learned by then, so a resumed run ends with the same bits as one that was never stopped.
 """
 
 import importlib.metadata
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +18,6 @@ import optax
 from numpy.typing import NDArray
 
 from amortized_kde.ladder import CONVENTIONS
-from amortized_kde.ladder_network import Standards
 from amortized_kde.training.checkpoint import (
     LogRow,
     Progress,
@@ -27,45 +28,66 @@ from amortized_kde.training.checkpoint import (
 )
 from amortized_kde.training.ladder.networks import FORWARD, START
 from amortized_kde.training.ladder.objectives import OBJECTIVES
-from amortized_kde.training.ladder.prepared import Inputs, Prepared, prepare_step, prepare_validation, standards
+from amortized_kde.training.ladder.prepared import Inputs, Prepared
+from amortized_kde.training.ladder.sources import BroadSource, RunRecipe, Source
 from amortized_kde.training.learner import State
 from amortized_kde.training.loop import LOG_EVERY, Report
-from amortized_kde.training.recipe import LadderRecipe
+from amortized_kde.training.recipe import LadderRecipe, Optimiser
 
 __all__ = ["train_ladder"]
 
 Array = NDArray[np.float64]
 
 
+class _Steps(NamedTuple):
+    """An optimiser and its compiled steps."""
+
+    optimiser: Any
+    forward: Any
+    update: Any
+
+
+@cache
+def _compile(output: str, options: Optimiser, steps: int, final_rate: float) -> _Steps:
+    """Learners with the same options share these: to compile them takes as long as fifty steps."""
+    forward, decay = FORWARD[output], options.average
+    rate = optax.cosine_decay_schedule(options.learning_rate, steps, final_rate)
+    optimiser = optax.chain(optax.clip_by_global_norm(options.clip), optax.adam(rate))
+
+    @jax.jit
+    def update(state: State, inputs: Inputs, slopes: Any) -> State:
+        # The loss is linear in the outputs with the slopes as constants: its gradient is the chain rule's sum.
+        def loss(network: Any) -> Any:
+            return sum(jnp.sum(out * slope) for out, slope in zip(forward(network, *inputs), slopes, strict=True))
+
+        change, memory = optimiser.update(jax.grad(loss)(state.network), state.optimiser)
+        network = optax.apply_updates(state.network, change)
+        average = jax.tree.map(lambda old, new: decay * old + (1.0 - decay) * new, state.average, network)
+        return State(network, memory, average)
+
+    return _Steps(optimiser, jax.jit(forward), update)
+
+
 class _Learner:
     """The compiled steps of one recipe."""
 
-    def __init__(self, recipe: LadderRecipe) -> None:
+    def __init__(self, recipe: RunRecipe) -> None:
         self.recipe = recipe
-        forward, decay = FORWARD[recipe.network.output], recipe.optimiser.average
-        rate = optax.cosine_decay_schedule(recipe.optimiser.learning_rate, recipe.steps, recipe.final_rate)
-        self.optimiser = optax.chain(optax.clip_by_global_norm(recipe.optimiser.clip), optax.adam(rate))
+        self._steps = _compile(recipe.network.output, recipe.optimiser, recipe.steps, recipe.final_rate)
 
-        @jax.jit
-        def update(state: State, inputs: Inputs, slopes: Any) -> State:
-            # The loss is linear in the outputs with the slopes as constants: its gradient is the chain rule's sum.
-            def loss(network: Any) -> Any:
-                return sum(jnp.sum(out * slope) for out, slope in zip(forward(network, *inputs), slopes, strict=True))
-
-            change, memory = self.optimiser.update(jax.grad(loss)(state.network), state.optimiser)
-            network = optax.apply_updates(state.network, change)
-            average = jax.tree.map(lambda old, new: decay * old + (1.0 - decay) * new, state.average, network)
-            return State(network, memory, average)
-
-        self._forward, self._update = jax.jit(forward), update
-
-    def start(self) -> State:
+    def start(self, given: Mapping[str, Array]) -> State:
+        """The state before the first step: from the recipe's seed, or from weights that are given."""
         widths = self.recipe.network
         network = START[widths.output](jax.random.key(self.recipe.seed), widths.whole, widths.point)
-        return State(network, self.optimiser.init(network), network)
+        if given:
+            network = {
+                layer: {part: jnp.asarray(given[f"{layer}.{part}"], jnp.float32) for part in parts}
+                for layer, parts in network.items()
+            }
+        return State(network, self._steps.optimiser.init(network), network)
 
     def answer(self, network: Any, prepared: Prepared) -> tuple[Array, ...]:
-        outputs = (np.asarray(out, np.float64) for out in self._forward(network, *prepared.inputs))
+        outputs = (np.asarray(out, np.float64) for out in self._steps.forward(network, *prepared.inputs))
         return tuple(out[: len(prepared.description.points)] if out.ndim == 2 else out for out in outputs)
 
     def update(self, state: State, prepared: Prepared, slopes: tuple[Array, ...]) -> State:
@@ -75,26 +97,44 @@ class _Learner:
             rows = len(prepared.inputs.points) if slope.ndim == 2 else len(slope)
             filled.append(np.zeros((rows, *slope.shape[1:]), np.float32))
             filled[-1][: len(slope)] = slope * (each[:, None] if slope.ndim == 2 else prepared.weights)
-        updated: State = self._update(state, prepared.inputs, tuple(filled))
+        updated: State = self._steps.update(state, prepared.inputs, tuple(filled))
         return updated
 
 
 class _Run:
     """One run: the learner, its state, and where it stands."""
 
-    def __init__(self, recipe: LadderRecipe, out: Path, *, resume: bool) -> None:
-        self.recipe, self.out = recipe, out
+    def __init__(self, recipe: RunRecipe, source: Source, out: Path, *, resume: bool) -> None:
+        self.recipe, self.source, self.out = recipe, source, out
         self.objective = OBJECTIVES[recipe.network.output]
-        self.learner, self.standards = _Learner(recipe), standards(recipe)
-        self.state, self.progress = self.learner.start(), Progress()
-        self.best = _arrays(self.state.average)
-        self.validation = prepare_validation(recipe, self.standards)
+        self.learner, self.progress = _Learner(recipe), Progress()
+        self.state = self.learner.start(source.start)
+        self.best = self.kept()
         self.sums: list[float] = []
         found = read_checkpoint(out, recipe.as_card()) if resume else None
         if found is not None:
             self.progress, arrays, self.best = found
-            leaves = [jnp.asarray(array) for array in arrays]
-            self.state = jax.tree.unflatten(jax.tree.structure(self.state), leaves)
+            tree: Any = jax.tree.structure(self.state)
+            self.state = jax.tree.unflatten(tree, [jnp.asarray(array) for array in arrays[: tree.num_leaves]])
+            source.restore(arrays[tree.num_leaves :])
+        self.validation = source.validation()
+
+    def kept(self) -> list[NDArray[Any]]:
+        """What a model is made of: the averaged network, and what the source has learned."""
+        return [*_arrays(self.state.average), *self.source.learned()]
+
+    def begin(self) -> None:
+        """Before the first step of this call: learn what is due, and see how good the start is."""
+        self.settle()
+        if self.source.keeps_best and self.progress.step == 0:
+            self.validate()
+
+    def settle(self) -> bool:
+        """Let the source learn what is due; say whether tasks that were made before have to be made again."""
+        changed = self.source.settle(self.progress.step, _named(self.state.average))
+        if changed:
+            self.validation = self.source.validation()
+        return changed
 
     def step(self, prepared: Prepared) -> None:
         outputs = self.learner.answer(self.state.network, prepared)
@@ -106,29 +146,30 @@ class _Run:
     def record(self) -> None:
         """After each `LOG_EVERY` steps and each validation: a row of the log; after each validation a checkpoint."""
         progress, step = self.progress, self.progress.step
-        due = step % self.recipe.tasks.every == 0 or step == self.recipe.steps
+        due = step % self.recipe.every == 0 or step == self.recipe.steps
         if step % LOG_EVERY and not due:
             return
         score = float(np.mean(self.sums))
         self.sums.clear()
         progress.log.append(LogRow(step, score, self.validate() if due else None))
         if due:
-            write_checkpoint(self.out, self.recipe.as_card(), progress, _arrays(self.state), self.best)
+            state = [*_arrays(self.state), *self.source.learned()]
+            write_checkpoint(self.out, self.recipe.as_card(), progress, state, self.best)
             write_log(self.out, progress.log)
 
     def validate(self) -> float:
         outputs = self.learner.answer(self.state.average, self.validation)
         score = float(self.validation.weights @ self.objective(self.validation, outputs, exact=True)[0])
-        # The last step is kept, whose rate is the smallest: a few tasks with a heavy tail decide which score is lowest.
-        self.progress.best_score, self.progress.best_step = score, self.progress.step
-        self.best = _arrays(self.state.average)
+        if not self.source.keeps_best or score < self.progress.best_score:
+            self.progress.best_score, self.progress.best_step = score, self.progress.step
+            self.best = self.kept()
         return score
 
     def finish(self) -> None:
-        tree = jax.tree.structure(self.state.average)
-        network = jax.tree.unflatten(tree, self.best)
-        arrays = {f"{layer}.{part}": value for layer, parts in network.items() for part, value in parts.items()}
-        arrays |= {"standard.whole": self.standards.whole, "standard.point": self.standards.point}
+        tree: Any = jax.tree.structure(self.state.average)
+        arrays = _named(jax.tree.unflatten(tree, self.best[: tree.num_leaves]))
+        given = self.source.standards
+        arrays |= {"standard.whole": given.whole, "standard.point": given.point}
         card = {
             "name": self.recipe.name,
             "recipe": self.recipe.as_card(),
@@ -138,9 +179,14 @@ class _Run:
             "validation_score_bits": self.progress.best_score,
             "conventions": CONVENTIONS,
             "package_version": importlib.metadata.version("amortized-kde"),
-            "command": f"amortized-kde train {self.recipe.name}",
+            "command": self.recipe.command,
+            **self.source.card(self.best[tree.num_leaves :]),
         }
         write_arrays(self.out, arrays, card)
+
+
+def _named(network: Any) -> dict[str, NDArray[Any]]:
+    return {f"{layer}.{part}": np.asarray(value) for layer, parts in network.items() for part, value in parts.items()}
 
 
 def _arrays(tree: Any) -> list[NDArray[Any]]:
@@ -148,26 +194,36 @@ def _arrays(tree: Any) -> list[NDArray[Any]]:
 
 
 def train_ladder(
-    recipe: LadderRecipe,
+    recipe: RunRecipe,
     out: Path,
     *,
+    source: Source | None = None,
     resume: bool = False,
     report: Report | None = None,
     stop_at: int | None = None,
 ) -> Progress:
-    """Train a recipe and write checkpoint, log and model to `out`; options as in `training.loop.train`."""
+    """Train a recipe and write checkpoint, log and model to `out`; options as in `training.loop.train`.
+
+    Without a `source`, tasks are those of the broad world.
+    """
+    if source is None:
+        if not isinstance(recipe, LadderRecipe):
+            raise TypeError("a recipe that is not of the broad world needs a source of tasks.")
+        source = BroadSource(recipe)
     out.mkdir(parents=True, exist_ok=True)
-    run = _Run(recipe, out, resume=resume)
+    run = _Run(recipe, source, out, resume=resume)
     last = min(recipe.steps, stop_at or recipe.steps)
-    given: Standards = run.standards
+    run.begin()
     # The next step's tasks are made while this one's weights are updated.
     with ThreadPoolExecutor(1) as maker:
-        coming = maker.submit(prepare_step, recipe, run.progress.step, given)
+        coming = maker.submit(source.step, run.progress.step)
         while run.progress.step < last:
             prepared = coming.result()
-            coming = maker.submit(prepare_step, recipe, run.progress.step + 1, given)
+            coming = maker.submit(source.step, run.progress.step + 1)
             run.step(prepared)
             run.record()
+            if run.progress.step < last and run.settle():
+                coming = maker.submit(source.step, run.progress.step)
             if report is not None:
                 report(run.progress)
     if last == recipe.steps:

@@ -1,6 +1,6 @@
-"""Tasks of the broad world made ready for a step: described, standardised, with their background and sorted draws."""
+"""Tasks made ready for a step: described, standardised, with their background and sorted evaluation points."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +9,14 @@ from amortized_kde.background import log_density
 from amortized_kde.ladder import Description, describe
 from amortized_kde.ladder_network import Standards
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
-from amortized_kde.tasks.broad import BroadBatch, broad_batch
+from amortized_kde.sample import Samples
+from amortized_kde.tasks.broad import broad_batch
 from amortized_kde.training.recipe import LadderRecipe
 
-__all__ = ["Inputs", "Prepared", "prepare_step", "prepare_validation", "standards"]
+__all__ = ["Inputs", "Prepared", "Tasks", "prepare_step", "prepare_tasks", "prepare_validation", "standards"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 Single = NDArray[np.float32]
 
 # Rows are filled up to a multiple of this: the compiler makes code for every number of rows anew.
@@ -35,13 +37,54 @@ class Inputs(NamedTuple):
     own: NDArray[np.int32]
 
 
+class Tasks(Protocol):
+    """What is asked of a batch of tasks: ascending samples, the bounds that are told, and how (`TOLD`)."""
+
+    @property
+    def values(self) -> Array:
+        """All samples, one after the other."""
+        ...
+
+    @property
+    def offsets(self) -> Index:
+        """Where each sample begins, (tasks + 1,)."""
+        ...
+
+    @property
+    def lower(self) -> Array:
+        """Lower bounds (tasks,), infinite where open."""
+        ...
+
+    @property
+    def upper(self) -> Array:
+        """Upper bounds (tasks,), infinite where open."""
+        ...
+
+    @property
+    def told(self) -> Index:
+        """How bounds are told (tasks,)."""
+        ...
+
+    @property
+    def sizes(self) -> Index:
+        """The n of each task."""
+        ...
+
+    @property
+    def samples(self) -> Samples:
+        """The samples as the rest of the package takes them."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
 class Prepared(NamedTuple):
     """Tasks, what is read off their samples, and where they are judged: ascending draws and the background there.
 
     `weights` sum to 1 and say how much each task counts.
     """
 
-    tasks: BroadBatch
+    tasks: Tasks
     description: Description
     inputs: Inputs
     at: Array
@@ -49,27 +92,31 @@ class Prepared(NamedTuple):
     weights: Array
 
 
-def _describe(tasks: BroadBatch) -> Description:
+def _describe(tasks: Tasks) -> Description:
     found = describe(tasks.samples, tasks.lower, tasks.upper)
     if not found.usable.all():
-        raise ValueError("a task of the broad world has no scale.")
+        raise ValueError("a task has no scale.")
     return found
+
+
+def prepare_tasks(tasks: Tasks, at: Array, weights: Array, given: Standards) -> Prepared:
+    """Describe tasks that are judged at the ascending rows of `at` (tasks, m) and count by `weights` (tasks,)."""
+    found = _describe(tasks)
+    placed = {"lower": tasks.lower, "upper": tasks.upper, "location": found.locations, "scale": found.scales}
+    background = np.exp(log_density(at, **{name: value[:, None] for name, value in placed.items()}))
+    return Prepared(tasks, found, _inputs(found, tasks, given), at, background, weights / weights.sum())
 
 
 def _prepare(recipe: LadderRecipe, count: int, given: Standards, *, seed: int, first: int) -> Prepared:
     tasks = broad_batch(count, seed=seed, first=first, draws=_EACH * recipe.draws, large=recipe.large)
-    found = _describe(tasks)
     at = np.sort(tasks.draws, axis=1).reshape(count, recipe.draws, _EACH)
     chance = indexed_uniforms(stream_words(seed, _KEPT), first * recipe.draws, count * recipe.draws)
     kept = (_EACH * chance).astype(np.int64).reshape(count, recipe.draws, 1)
     at = np.take_along_axis(at, kept, axis=2)[:, :, 0]
-    placed = {"lower": tasks.lower, "upper": tasks.upper, "location": found.locations, "scale": found.scales}
-    background = np.exp(log_density(at, **{name: value[:, None] for name, value in placed.items()}))
-    weights = tasks.sizes**recipe.size_power
-    return Prepared(tasks, found, _inputs(found, tasks, given), at, background, weights / weights.sum())
+    return prepare_tasks(tasks, at, np.asarray(tasks.sizes**recipe.size_power, np.float64), given)
 
 
-def _inputs(found: Description, tasks: BroadBatch, given: Standards) -> Inputs:
+def _inputs(found: Description, tasks: Tasks, given: Standards) -> Inputs:
     wholes, points = given.wholes(found.wholes), given.points(found.points)
     filled = np.zeros((-(-len(points) // _ROWS) * _ROWS, points.shape[1]), np.float32)
     filled[: len(points)] = points

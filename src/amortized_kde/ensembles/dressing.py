@@ -1,0 +1,128 @@
+r"""Affine dressing: every ensemble is moved and widened before its density is made, by three numbers for all of them.
+
+    x' = a + b m + c (x - m),    m the ensemble's mean
+
+a and b correct the bias, c the spread. The numbers are learned on an archive (`training/archive/`); here they are only
+applied.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from amortized_kde.domain import read_bounds
+from amortized_kde.errors import InvalidParameterError
+from amortized_kde.models import read_model
+from amortized_kde.sample import read_numbers
+
+__all__ = ["Dressing", "dressed", "read_dressing"]
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Dressing:
+    """The three numbers, and the limits that members keep to.
+
+    Attributes
+    ----------
+    shift : float
+        a, in the variable's units.
+    slope : float
+        b.
+    spread : float
+        c, positive.
+    bounds : (float or None, float or None), optional
+        Hard limits of the variable; members that would pass one are moved to it.
+    atoms : tuple of float
+        Values with a probability of their own: members there stay, and the mean is that of the others.
+    """
+
+    shift: float
+    slope: float
+    spread: float
+    bounds: tuple[float | None, float | None] | None = None
+    atoms: tuple[float, ...] = ()
+
+    def as_card(self) -> dict[str, Any]:
+        """Give it as plain data."""
+        bounds = None if self.bounds is None else list(self.bounds)
+        numbers = {"shift": self.shift, "slope": self.slope, "spread": self.spread}
+        return {**numbers, "bounds": bounds, "atoms": list(self.atoms)}
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """What members may reach: the bounds, but where one is an atom, the next number inside."""
+        lower, upper = read_bounds(self.bounds)
+        inside = np.nextafter(lower, upper) if lower in self.atoms else lower
+        return float(inside), float(np.nextafter(upper, lower)) if upper in self.atoms else upper
+
+
+def dressed(x: ArrayLike | Sequence[ArrayLike], dressing: Dressing | str | Path) -> Array:
+    r"""Members moved and widened: :math:`x' = a + b m + c (x - m)`, m the mean of the members.
+
+    Parameters
+    ----------
+    x : array_like of shape (..., n)
+        Members along the last axis; NaN is a missing member, and stays one.
+    dressing : Dressing, str or Path
+        The three numbers, or the folder of a model that was trained with them.
+
+    Returns
+    -------
+    ndarray of shape (..., n)
+        An ensemble of which nothing but one value would be left between the bounds stays as it was, as does one with an
+        infinite member.
+
+    Raises
+    ------
+    InvalidSampleError, InvalidParameterError, UnreadableFileError
+        If `x` are not numbers, or the folder holds no model with a dressing.
+
+    Examples
+    --------
+    >>> dressed([[1.0, 2.0, 6.0]], Dressing(0.5, 1.0, 2.0))
+    array([[-0.5,  1.5,  9.5]])
+    >>> dressed([[1.0, 2.0, 6.0]], Dressing(0.5, 1.0, 2.0, bounds=(0, None)))
+    array([[0. , 1.5, 9.5]])
+    """
+    chosen = dressing if isinstance(dressing, Dressing) else read_dressing(dressing)
+    values = read_numbers(x, "x")
+    free = ~np.isin(values, chosen.atoms) & ~np.isnan(values)
+    number = free.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        mean = np.sum(values, axis=-1, keepdims=True, where=free) / np.maximum(number, 1)
+        moved = chosen.shift + chosen.slope * mean + chosen.spread * (values - mean)
+    moved = np.clip(moved, *chosen.limits)
+    fit = np.isfinite(mean) & (_apart(moved, free) | ~_apart(values, free))
+    return np.asarray(np.where(free & fit, moved, values))
+
+
+def _apart(values: Array, free: Flags) -> Flags:
+    """Which rows have two different free values."""
+    low = np.min(values, axis=-1, keepdims=True, where=free, initial=np.inf)
+    return np.asarray(low < np.max(values, axis=-1, keepdims=True, where=free, initial=-np.inf))
+
+
+def read_dressing(folder: str | Path) -> Dressing:
+    """Read the dressing that a model was trained with; ``amortized:FOLDER`` is understood too.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the folder holds no sound model.
+    InvalidParameterError
+        If the model was trained without one.
+    """
+    path = Path(str(folder).removeprefix("amortized:"))
+    card = read_model(path).card
+    if "dressing" not in card:
+        raise InvalidParameterError(f"the model in {path} was trained without a dressing; train it with --dress.")
+    stored = card["dressing"]
+    bounds = None if stored["bounds"] is None else (stored["bounds"][0], stored["bounds"][1])
+    return Dressing(stored["shift"], stored["slope"], stored["spread"], bounds, tuple(stored["atoms"]))
