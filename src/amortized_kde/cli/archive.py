@@ -50,7 +50,7 @@ def train_on_file(options: ArchiveOptions) -> None:
     from amortized_kde.integrations.xarray.archives import read_archive
 
     try:
-        from amortized_kde.training.archive.train import train_archive
+        from amortized_kde.training.archive.train import split_pairs, train_archive
     except ImportError as error:
         raise MissingExtraError(
             f"training needs {error.name}; install it with: pip install 'amortized-kde[train]'"
@@ -70,6 +70,8 @@ def train_on_file(options: ArchiveOptions) -> None:
         time_dim=options.time_dim,
     )
     pairs = read_pairs(*rows, bounds=read_limits(options.bounds), atoms=read_numbers_list(options.atoms, "--atoms"))
+    # What cannot be trained on is told before a bar is drawn.
+    split = split_pairs(pairs)
     folder = options.out or Path("training", Path(options.archive).stem)
     recipe = archive_recipe(
         pairs,
@@ -86,7 +88,7 @@ def train_on_file(options: ArchiveOptions) -> None:
         {
             "pairs": len(pairs),
             **{f"left_out_{reason.replace(' ', '_')}": count for reason, count in pairs.left_out.items() if count},
-            "blocks_of_time": f"{len(outcome.split.parts)} of {outcome.split.length} steps or more",
+            "blocks_of_time": f"{len(split.parts)} of {split.length} steps or more",
             "kept_step": outcome.progress.best_step,
             "last_step": outcome.progress.step,
             **_told_dressing(folder, dress=recipe.dress),

@@ -16,7 +16,7 @@ from amortized_kde.training.archive.split import HELD_OUT, TRAINING, VALIDATION,
 from amortized_kde.training.checkpoint import Progress
 from amortized_kde.training.ladder.loop import train_ladder
 
-__all__ = ["Outcome", "train_archive"]
+__all__ = ["Outcome", "split_pairs", "train_archive"]
 
 # A part with fewer pairs says nothing.
 _FEWEST = 20
@@ -49,8 +49,7 @@ def train_archive(
     InvalidSampleError
         If the archive has too few time steps, or a part of it too few pairs.
     """
-    split = split_time(pairs.steps)
-    _check_parts(pairs, split)
+    split = split_pairs(pairs)
     source = ArchiveSource(recipe, pairs, split)
     progress = train_ladder(recipe, out, source=source, resume=resume, report=report, stop_at=stop_at)
     if progress.step < recipe.steps:
@@ -63,7 +62,15 @@ def train_archive(
     return Outcome(progress, split, found)
 
 
-def _check_parts(pairs: Pairs, split: Split) -> None:
+def split_pairs(pairs: Pairs) -> Split:
+    """Split the archive's time, and see that every part has pairs.
+
+    Raises
+    ------
+    InvalidSampleError
+        If the archive has too few time steps, or a part of it too few pairs.
+    """
+    split = split_time(pairs.steps)
     part = split.part_of(pairs.times)
     for name, number in (("training", TRAINING), ("validation", VALIDATION), ("the report", HELD_OUT)):
         count = int(np.sum(part == number))
@@ -71,3 +78,4 @@ def _check_parts(pairs: Pairs, split: Split) -> None:
             raise InvalidSampleError(
                 f"the blocks of time for {name} hold {count} pairs, but at least {_FEWEST} are needed."
             )
+    return split

@@ -1,0 +1,192 @@
+"""An archive of forecasts, from file to file: scores of every cell, a selector trained on it, and what that changed.
+
+Three years of made-up daily forecasts of temperature (too warm, too sure of themselves, with seasons) and of rain (dry
+on half of the days) are stored as Zarr, trained on, and scored lazily on time that was held out, before and after.
+Writes archive.png into the current folder; the archive goes to the folder that is given, or to a temporary one.
+
+    python examples/archive.py [FOLDER]
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+import amortized_kde.integrations.xarray  # noqa: F401  (registers .akde)
+from amortized_kde.cli import app
+from amortized_kde.figures import COLOURS, new_figure, save_figure
+from amortized_kde.integrations.xarray.archives import rows_of
+from amortized_kde.training.archive.pairs import read_pairs
+from amortized_kde.training.archive.recipe import archive_recipe
+from amortized_kde.training.archive.report import table_lines
+from amortized_kde.training.archive.split import HELD_OUT
+from amortized_kde.training.archive.train import train_archive
+
+DAYS, MEMBERS = 1095, 20
+LATITUDES, LONGITUDES = np.arange(44.0, 56.0, 3.0), np.arange(0.0, 20.0, 4.0)
+CELLS = (DAYS, LATITUDES.size, LONGITUDES.size)
+# Fewer steps than the 1500 by default, to be quick.
+STEPS = 300
+
+
+def weather(rng, memory=0.8):
+    """Draw a field that changes slowly from day to day, in part alike everywhere."""
+    noise = 0.8 * rng.normal(size=(DAYS, 1, 1)) + 0.6 * rng.normal(size=CELLS)
+    field = np.empty(CELLS)
+    field[0] = noise[0]
+    for day in range(1, DAYS):
+        field[day] = memory * field[day - 1] + np.sqrt(1.0 - memory**2) * noise[day]
+    return field
+
+
+def temperature(rng):
+    """Draw members and truth: where two weather regimes are possible, errors have two modes."""
+    year = np.sin(2.0 * np.pi * (np.arange(DAYS) - 110.0) / 365.25)[:, None, None]
+    known = 283.0 - 0.7 * (LATITUDES[:, None] - 50.0) + 9.0 * year + 4.0 * weather(rng)
+    spread = rng.gamma(8.0, 0.2, CELLS) * (1.3 - 0.4 * year)
+    two = weather(rng) > 0.6
+    shape = (*CELLS, MEMBERS + 1)
+    apart = np.where(rng.random(shape) < 0.6, 1.0, -1.0) * 1.4 * two[..., None]
+    error = spread[..., None] * (apart + rng.normal(size=shape) * np.where(two, 0.4, 1.0)[..., None])
+    # Too warm, most of all in the north, and too sure.
+    bias = 1.0 + 0.1 * (LATITUDES[:, None] - 44.0)
+    return (known + bias)[..., None] + 0.5 * error[..., 1:], known + error[..., 0]
+
+
+def rain(rng):
+    """Draw members and truth, in mm a day; 0 where it is dry."""
+    wet = weather(rng)
+    shape = (*CELLS, MEMBERS + 1)
+    chance = 1.0 / (1.0 + np.exp(-2.5 * wet))[..., None]
+    amount = rng.gamma(0.8, 1.0, shape) * 4.0 * np.exp(0.6 * wet)[..., None]
+    drawn = np.where(rng.random(shape) < chance, amount, 0.0)
+    return drawn[..., 1:], drawn[..., 0]
+
+
+def make_archive():
+    """Make forecasts and observations as one labelled Dataset."""
+    rng, names = np.random.default_rng(2026), ("time", "lat", "lon", "member")
+    coords = {
+        "time": np.datetime64("2023-01-01", "ns") + np.arange(DAYS) * np.timedelta64(1, "D"),
+        "lat": ("lat", LATITUDES, {"units": "degrees_north"}),
+        "lon": ("lon", LONGITUDES, {"units": "degrees_east"}),
+    }
+    made = {}
+    for name, draw, units in (("t2m", temperature, "K"), ("rain", rain, "mm")):
+        members, truth = draw(rng)
+        # Every hundredth member did not arrive.
+        members[rng.random(members.shape) < 0.01] = np.nan
+        made[name] = (names, members.astype(np.float32), {"units": units})
+        made[f"{name}_obs"] = (names[:3], truth, {"units": units})
+    return xr.Dataset(made, coords)
+
+
+def train(data, out):
+    """Tune the shipped adaptive model on the archive, with a correction of bias and spread.
+
+    On the command line: amortized-kde train --archive archive.zarr --var t2m --obs t2m_obs --dress --out my-run
+    """
+    pairs = read_pairs(*rows_of(data.t2m, data.t2m_obs))
+    recipe = archive_recipe(pairs, name="example", dress=True, steps=STEPS)
+    outcome = train_archive(recipe, pairs, out)
+    print(f"{len(pairs)} pairs, kept step {outcome.progress.best_step} of {STEPS}")
+    print("\n".join(table_lines(outcome.report)))
+    return outcome
+
+
+def judge(data, model, held_out):
+    """Score held-out days before and after; nothing is computed before all is asked for."""
+    late = data.isel(time=held_out)
+    dressed = late.t2m.akde.dressed(str(model))
+    tuned = f"amortized:{model}"
+    # Where no member has rain, the amount is what the past says of it.
+    past = data.rain_obs.isel(time=~held_out).values
+    wet = {"bounds": (0, None), "atoms": (0,), "climatology": past}
+    asked = {
+        "before": late.t2m.akde.log_scores(late.t2m_obs),
+        "after": dressed.akde.log_scores(late.t2m_obs, method=tuned),
+        "pit_before": late.t2m.akde.pit(late.t2m_obs),
+        "pit_after": dressed.akde.pit(late.t2m_obs, method=tuned),
+        **{str(name)[5:]: part for name, part in late.rain.akde.log_score_parts(late.rain_obs, **wet).items()},
+        "pit_rain": late.rain.akde.pit(late.rain_obs, **wet),
+    }
+    return xr.Dataset({name: array.drop_attrs() for name, array in asked.items()}).compute()
+
+
+def draw(found, report):
+    figure = new_figure(11.0, 6.4)
+    axes = figure.subplots(2, 3)
+    low, high = 2.0, float(found.before.mean("time").max())
+    for ax, name, title in zip(axes[0], ("before", "after"), ("as shipped", "tuned and dressed"), strict=False):
+        mean = found[name].mean("time")
+        image = ax.pcolormesh(mean.lon, mean.lat, mean, vmin=low, vmax=high, cmap="viridis_r", shading="nearest")
+        for (i, j), value in np.ndenumerate(mean.values):
+            ax.text(mean.lon[j], mean.lat[i], f"{value:.2f}", ha="center", va="center", fontsize=7, color="white")
+        ax.set(title=f"temperature: bits, {title}", xlabel="longitude", ylabel="latitude")
+    figure.colorbar(image, ax=axes[0, 1], label="mean score (bits)")
+    edges = np.linspace(0.0, 1.0, 21)
+    show_pit(axes[0, 2], {"as shipped": found.pit_before, "tuned and dressed": found.pit_after}, edges, "temperature")
+    show_report(axes[1, 0], report)
+    show_rain(axes[1, 1], found)
+    show_pit(axes[1, 2], {"as shipped": found.pit_rain}, edges, "rain")
+    save_figure(axes[0, 0], "archive.png")
+
+
+def show_pit(ax, values, edges, title):
+    for colour, (name, pit) in zip(COLOURS, values.items(), strict=False):
+        ax.hist(pit.values.ravel(), edges, density=True, histtype="step", color=colour, linewidth=1.5, label=name)
+    ax.axhline(1.0, color="0.5", linewidth=0.8, linestyle=":")
+    ax.set(title=f"{title}: reliability", xlabel="probability integral transform", ylabel="density", xlim=(0, 1))
+    ax.legend(frameon=False, fontsize=8)
+
+
+def show_report(ax, report):
+    rows = [row for row in report.rows[:-1] if "dressed" in row.method]
+    for place, row in enumerate(rows):
+        ax.errorbar(
+            row.difference,
+            place,
+            xerr=[[row.difference - row.low], [row.high - row.difference]],
+            fmt="o",
+            color=COLOURS[0],
+            capsize=3,
+        )
+    ax.axvline(0.0, color="0.5", linewidth=0.8)
+    ax.set_yticks(range(len(rows)), [row.method.replace(", ", ",\n") for row in rows], fontsize=8)
+    ax.set(title="temperature: bits lost to the tuned", xlabel="with 95 % intervals", ylim=(-0.5, len(rows) - 0.5))
+
+
+def show_rain(ax, found):
+    months = found[["log_score_occurrence", "log_score_amount"]].groupby("time.month").mean(...)
+    bottom = np.zeros(months.month.size)
+    for colour, name in zip(COLOURS, ("occurrence", "amount"), strict=False):
+        part = months[f"log_score_{name}"].values
+        ax.bar(months.month, part, bottom=bottom, color=colour, label=name, width=0.8)
+        bottom += part
+    ax.set(title="rain: the two parts of the score", xlabel="month", ylabel="mean score (bits)", ylim=(0, 4.5))
+    ax.legend(frameon=False, fontsize=8, ncols=2)
+
+
+def main(folder):
+    path, model = folder / "archive.zarr", folder / "model"
+    make_archive().chunk(time=365).to_zarr(path, mode="w", consolidated=False)
+    data = xr.open_zarr(path, consolidated=False)
+    outcome = train(data, model)
+    held_out = outcome.split.part_of(np.arange(DAYS)) == HELD_OUT
+    found = judge(data, model, held_out)
+    for name in ("before", "after"):
+        print(f"{name:<7} {float(found[name].mean()):.3f} bits on {int(held_out.sum())} held-out days")
+    draw(found, outcome.report)
+    # The same densities for people who do not write Python: the chance of more than 20 °C, and quantiles.
+    asked = f"{path} --var t2m --method amortized:{model} --dress {model} --above 293.15 --quantiles 0.1,0.5,0.9"
+    app(["ensemble", *asked.split(), "--out", str(folder / "warm.zarr"), "--overwrite"], standalone_mode=False)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]))
+    else:
+        with tempfile.TemporaryDirectory() as temporary:
+            main(Path(temporary))
