@@ -28,7 +28,7 @@ DAYS, MEMBERS = 1095, 20
 LATITUDES, LONGITUDES = np.arange(44.0, 56.0, 3.0), np.arange(0.0, 20.0, 4.0)
 CELLS = (DAYS, LATITUDES.size, LONGITUDES.size)
 # Fewer steps than the 1500 by default, to be quick.
-STEPS = 300
+STEPS = 200
 
 
 def weather(rng, memory=0.8):
@@ -111,6 +111,7 @@ def judge(data, model, held_out):
         "pit_after": dressed.akde.pit(late.t2m_obs, method=tuned),
         **{str(name)[5:]: part for name, part in late.rain.akde.log_score_parts(late.rain_obs, **wet).items()},
         "pit_rain": late.rain.akde.pit(late.rain_obs, **wet),
+        "chance": 1.0 - late.rain.akde.atom_probabilities((0,), bounds=(0, None)).isel(atom=0, drop=True),
     }
     return xr.Dataset({name: array.drop_attrs() for name, array in asked.items()}).compute()
 
@@ -159,14 +160,15 @@ def show_report(ax, report):
 
 
 def show_rain(ax, found):
-    months = found[["log_score_occurrence", "log_score_amount"]].groupby("time.month").mean(...)
-    bottom = np.zeros(months.month.size)
+    edges = np.linspace(0.0, 1.0, 6)
+    parts = found[["log_score_occurrence", "log_score_amount"]].groupby_bins(found.chance, edges).mean()
+    middles, bottom = 0.5 * (edges[1:] + edges[:-1]), np.zeros(edges.size - 1)
     for colour, name in zip(COLOURS, ("occurrence", "amount"), strict=False):
-        part = months[f"log_score_{name}"].values
-        ax.bar(months.month, part, bottom=bottom, color=colour, label=name, width=0.8)
+        part = parts[f"log_score_{name}"].values
+        ax.bar(middles, part, bottom=bottom, color=colour, label=name, width=0.17)
         bottom += part
-    ax.set(title="rain: the two parts of the score", xlabel="month", ylabel="mean score (bits)", ylim=(0, 4.5))
-    ax.legend(frameon=False, fontsize=8, ncols=2)
+    ax.set(title="rain: the two parts of the score", xlabel="forecast chance of rain", ylabel="mean score (bits)")
+    ax.legend(frameon=False, fontsize=8)
 
 
 def main(folder):
