@@ -64,7 +64,7 @@ def split_time(steps: int) -> Split:
     --------
     >>> split = split_time(1095)
     >>> split.parts[:10], split.length, split.piece_length
-    (array([0, 1, 0, 2, 0, 2, 0, 1, 0, 0]), 18, 9)
+    (array([0, 1, 0, 2, 0, 2, 0, 0, 1, 0]), 18, 9)
     """
     groups = min(_MOST_GROUPS, steps // (_GROUP * _SHORTEST))
     if groups < _FEWEST_GROUPS:
