@@ -27,7 +27,7 @@ from amortized_kde.training.archive.train import train_archive
 DAYS, MEMBERS = 1095, 20
 LATITUDES, LONGITUDES = np.arange(44.0, 56.0, 3.0), np.arange(0.0, 20.0, 4.0)
 CELLS = (DAYS, LATITUDES.size, LONGITUDES.size)
-# Fewer steps than the 1500 by default, to be quick.
+# Fewer steps than the 1000 by default, to be quick.
 STEPS = 200
 
 

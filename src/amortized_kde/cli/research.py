@@ -67,7 +67,7 @@ def train(
     ] = None,
     dress: Annotated[bool, typer.Option("--dress", help="Learn a correction of bias and spread along.")] = False,
     steps: Annotated[
-        int | None, typer.Option("--steps", metavar="N", min=1, help="Steps on the archive; default: 1500.")
+        int | None, typer.Option("--steps", metavar="N", min=1, help="Steps on the archive; default: 1000.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the training on an archive.")] = 0,
     out: Annotated[

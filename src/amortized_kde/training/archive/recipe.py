@@ -13,9 +13,8 @@ __all__ = ["SCRATCH", "STEPS", "ArchiveRecipe", "archive_recipe", "find_start"]
 
 SCRATCH = "scratch"
 # Chosen on synthetic archives; docs/archive.md has the figures.
-STEPS, _BATCH, _EVERY = 1500, 256, 100
-_TUNING_RATE, _SCRATCH_RATE = 3e-4, 2e-3
-_FINAL_RATE, _AVERAGE = 0.02, 0.99
+STEPS, _BATCH, _EVERY = 1000, 256, 100
+_RATE, _FINAL_RATE, _AVERAGE = 2e-3, 0.02, 0.99
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +109,7 @@ def archive_recipe(
         final_rate=_FINAL_RATE,
         network=LadderNetwork(output=widths["output"], whole=widths["whole"], point=widths["point"]),
         optimiser=Optimiser(
-            learning_rate=_SCRATCH_RATE if model is None else _TUNING_RATE,
+            learning_rate=_RATE,
             clip=like.card["recipe"]["optimiser"]["clip"],
             average=_AVERAGE,
         ),
