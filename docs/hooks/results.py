@@ -181,6 +181,38 @@ def large_n() -> str:
     return _table(head, lines)
 
 
+def archive() -> str:
+    """Held-out scores of made-up archives, by archive and method."""
+    rows = _rows("archive")
+    if not rows:
+        return _missing("archive")
+    lines = [
+        (
+            f"{row['archive']} ({int(row['pairs']):,} pairs)",
+            row["method"],
+            row["held_out_bits"],
+            "" if row["method"].startswith("tuned") else f"{row['low_95']} to {row['high_95']}",
+        )
+        for row in rows
+    ]
+    return _table(["archive", "method", "bits on held-out time", "worse than the tuned model by, 95 %"], lines)
+
+
+def ensembles() -> str:
+    """Speed and scores of a million ensembles."""
+    rows = _rows("ensembles")
+    if not rows:
+        return _missing("ensembles")
+    lines = []
+    for row in rows:
+        behind = f"{float(row['behind_truth']):.4f} ± {float(row['standard_error']):.4f}" if row["behind_truth"] else ""
+        infinite = row["infinite"] if row["infinite"] not in ("", "0") else ""
+        speed = f"{float(row['per_second']):,.0f}"
+        lines.append((row["who"], row["what"], f"{int(row['ensembles']):,}", row["threads"], speed, behind, infinite))
+    head = ["who", "what", "ensembles", "threads or workers", "a second", "bits behind the truth", "infinite scores"]
+    return _table(head, lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "marron_wand": lambda: _by_size("marron_wand"),
     "marron_wand_losses": lambda: _losses("marron_wand"),
@@ -191,4 +223,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "every_size": every_size,
     "worst_settings": worst_settings,
     "large_n": large_n,
+    "archive": archive,
+    "ensembles": ensembles,
 }
