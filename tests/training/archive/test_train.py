@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("jax", reason="training needs the train extra")
 
-from amortized_kde.ensembles import dressed, log_scores, read_dressing
+from amortized_kde.ensembles import dressed, log_score_parts, log_scores, read_dressing
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.models import load_model, read_model
 from amortized_kde.training.archive.pairs import read_pairs
@@ -75,6 +75,25 @@ def test_bias_and_spread_are_mended(wrong, tmp_path):
     assert json.loads((tmp_path / "card.json").read_text())["recipe"]["world"] == "archive"
 
 
+def test_rain_is_learned_away_from_its_atom(tmp_path):
+    """Members at 0 stay there, those that the dressing would move below are kept off, and scores agree."""
+    rng = np.random.default_rng(17)
+    size = rng.gamma(4.0, 0.5, (600, 1))
+    drawn = np.where(rng.random((600, 13)) < 0.4, 0.0, size * rng.gamma(1.5, 1.0, (600, 13)))
+    x, y = 0.5 * drawn[:, 1:], drawn[:, 0]
+    pairs = read_pairs(x, y, np.repeat(np.arange(100), 6), bounds=(0, None), atoms=(0,))
+    outcome = train_archive(brief(pairs, start="single", dress=True), pairs, tmp_path)
+    rows = {row.method: row for row in outcome.report.rows}
+    assert rows["untuned model"].difference > 0.0
+    held_out = (outcome.split.part_of(np.repeat(np.arange(100), 6)) == HELD_OUT) & (y > 0.0)
+    held_out &= [np.unique(row[row > 0.0]).size > 1 for row in x]
+    after = dressed(x[held_out], tmp_path)
+    assert ((after == 0.0) == (x[held_out] == 0.0)).all()
+    options = {"bounds": (0, None), "atoms": (0,), "method": f"amortized:{tmp_path}"}
+    amount = log_score_parts(after, y[held_out], **options).amount
+    assert amount.mean() == pytest.approx(rows["tuned model, dressed"].score, rel=1e-9)
+
+
 def test_a_model_that_was_right_does_not_get_worse(made, tmp_path):
     """Members and observation are draws from one normal density, as many tasks of the shipped world are."""
     pairs = made(13, steps=100, places=30)
@@ -83,6 +102,7 @@ def test_a_model_that_was_right_does_not_get_worse(made, tmp_path):
     assert rows["untuned model"].difference > -0.01
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_the_start_is_kept_if_nothing_is_better(wrong, tmp_path):
     """Steps so large that they only do harm."""
     recipe = brief(wrong, start="single")
