@@ -130,7 +130,9 @@ def _open(path: str, chunks: dict[Hashable, int] | None) -> xr.Dataset:
             return xr.open_dataset(path, engine="zarr" if Path(path).is_dir() else None, chunks=chunks)
     # Every format has its own way to fail.
     except Exception as error:
-        raise UnreadableFileError(f"{path!r} cannot be read as NetCDF or Zarr ({_first_line(error)}).") from None
+        # Where xarray knows no such format, it tells of what else could be installed.
+        why = "" if "did not find a match" in str(error) else f" ({_first_line(error)})"
+        raise UnreadableFileError(f"{path!r} cannot be read as NetCDF or Zarr{why}.") from None
 
 
 def _check_dask() -> None:
