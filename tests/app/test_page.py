@@ -263,6 +263,7 @@ def test_lines_and_link_are_copied_with_one_click(new_page):
     says(page, "lower is better")
     options = {"bounds": (0.0, None), "method": "silverman", "factor": 0.5}
     wanted = [python_lines(ERUPTIONS, **options), command_line(**options), page.url]
+    page.get_by_test_id("stCode").nth(2).wait_for()
     for block, text in zip(page.get_by_test_id("stCode").all(), wanted, strict=True):
         copy = block.get_by_role("button", name="Copy to clipboard")
         assert copy.evaluate(SEEN)

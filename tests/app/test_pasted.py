@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amortized_kde.app.pasted import Comma, is_number, read_pasted
@@ -158,6 +158,7 @@ def test_decimal_commas_are_read_back(numbers, separator):
     assert read_pasted(text).numbers.tolist() == numbers
 
 
+@example(numbers=[0.0, 1000.0], separator="\n", english=True)
 @given(numbers=NUMBERS, separator=SEPARATORS, english=st.booleans())
 def test_thousands_are_read_back(numbers, separator, english):
     words = [f"{number:,.4f}" for number in numbers]

@@ -78,18 +78,20 @@ def _take_example() -> None:
 
 
 def _pasted() -> tuple[Hashable, Choice] | None:
-    entered = paste_box(st.session_state.get("pasted", ""))
-    if entered is not None:
-        st.session_state["pasted"] = entered
-        st.session_state["pastes"] = st.session_state.get("pastes", 0) + 1
-        forget()
     text = st.session_state.get("pasted", "")
+    paste_box(text, _take_pasted)
     if not text.strip():
         return None
     comma = _choose_comma() if "," in text else Comma.recognised
     key = ("pasted", st.session_state["pastes"], comma)
     table = remembered(key, lambda: open_text(text, "the text", comma=comma))
     return _choose_column(key, table)
+
+
+def _take_pasted(text: str) -> None:
+    st.session_state["pasted"] = text
+    st.session_state["pastes"] = st.session_state.get("pastes", 0) + 1
+    forget()
 
 
 def _choose_comma() -> Comma:

@@ -4,6 +4,7 @@ Streamlit's own field lays out every line and sends all of its text again with w
 million numbers minutes; this one shows the beginning and sends a text once.
 """
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,22 @@ __all__ = ["paste_box"]
 # A longer text is shown in part when the field comes back.
 _SHOWN = 1_000
 _LONG = 50_000
+_KEY = "paste_box"
 
 
-def paste_box(text: str) -> str | None:
-    """Show the field, with `text` in it when it first appears; give a text that was just entered, else None."""
+def paste_box(text: str, take: Callable[[str], None]) -> None:
+    """Show the field, with `text` in it when it first appears; a text that is entered goes to `take`.
+
+    That is called before the next run begins: a run may be cut short by another change, and a text is sent only once.
+    """
     shown = text if len(text) <= _LONG else text[:_SHOWN]
-    result = _field()(key="paste_box", data={"text": shown, "length": len(text)}, on_text_change=lambda: None)
-    entered = result.text
-    return None if entered is None else str(entered)
+
+    def entered() -> None:
+        sent = st.session_state[_KEY]["text"]
+        if sent is not None:
+            take(str(sent))
+
+    _field()(key=_KEY, data={"text": shown, "length": len(text)}, on_text_change=entered)
 
 
 @cache

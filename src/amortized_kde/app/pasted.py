@@ -142,7 +142,8 @@ def _recognise_comma(text: str) -> Comma:
     if start + _LOOKED_AT < len(text):
         words.pop()
     marked = [word for word in words if "," in word]
-    if len(words) < 2 or not marked:
+    before = text[max(0, start - _LOOKED_AT) : start].replace(";", " ").split()
+    if len(before) + len(words) < 2 or not marked:
         return Comma.parts
     if all(map(_ENGLISH_THOUSANDS.fullmatch, marked)) and any("." in word for word in marked):
         return Comma.thousands
@@ -151,7 +152,7 @@ def _recognise_comma(text: str) -> Comma:
             f"{_shorten(marked[0])!r} may have a decimal comma, or a comma that separates thousands or numbers; "
             "choose which under “Commas”."
         )
-    others = (word for word in words if "." in word and "," not in word)
+    others = (word for word in before + words if "." in word and "," not in word)
     if all(map(_CONTINENTAL.fullmatch, marked)) and not any(others):
         return Comma.decimal
     return Comma.parts
