@@ -90,6 +90,7 @@ def test_slopes_are_those_of_differences(recipe, network, prepared):
     assert (scores[0] - scores[1]) / (2.0 * step) == pytest.approx(expected, rel=0.02, abs=0.02)
 
 
+@pytest.mark.xdist_group("standards")  # Both recipes have the same, which take a while.
 def test_the_first_steps_replay_the_committed_log(recipe, tmp_path):
     """The same tasks, standards, start and updates as when the shipped weights were trained."""
     whole = find_recipe(recipe.name)

@@ -1,5 +1,6 @@
 """Tasks made ready for a step: described, standardised, with their background and sorted evaluation points."""
 
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -137,6 +138,10 @@ def prepare_validation(recipe: LadderRecipe, given: Standards) -> Prepared:
 
 def standards(recipe: LadderRecipe) -> Standards:
     """Take location, spread and range of every feature from the recipe's tasks for that."""
-    chosen = recipe.tasks
-    found = _describe(broad_batch(chosen.standard_tasks, seed=chosen.standard_seed, draws=1))
+    return _standards(recipe.tasks.standard_tasks, recipe.tasks.standard_seed)
+
+
+@cache
+def _standards(tasks: int, seed: int) -> Standards:
+    found = _describe(broad_batch(tasks, seed=seed, draws=1))
     return Standards.of(found.wholes, found.points)
