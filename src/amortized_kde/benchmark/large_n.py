@@ -96,6 +96,14 @@ TRUTHS: Mapping[str, Truth] = {
         lambda x: np.where(x >= 0.0, np.exp(-np.maximum(x, 0.0)), 0.0),
         lambda rng, n: rng.standard_exponential(n),
     ),
+    # On these no constant was chosen, nor on anything like them.
+    "logistic": Truth((None, None), lambda x: 0.25 / np.cosh(0.5 * x) ** 2, lambda rng, n: rng.logistic(size=n)),
+    "Gumbel": Truth((None, None), lambda x: np.exp(-x - np.exp(-x)), lambda rng, n: rng.gumbel(size=n)),
+    "half-normal, bound": Truth(
+        (0.0, None),
+        lambda x: np.where(x >= 0.0, 2.0 * _normal(x, 0.0, 1.0), 0.0),
+        lambda rng, n: np.abs(rng.standard_normal(n)),
+    ),
 }
 
 
