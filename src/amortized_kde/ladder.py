@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from amortized_kde.anchors import LARGEST, MANY, Anchors, in_the_whole, middles_of, place_anchors, thinned
 from amortized_kde.features import moments, quantiles
 from amortized_kde.numerics.neighbours import AROUND, FEW, NEAR, anchor_rows, pair_rows, region_rows
+from amortized_kde.numerics.room import Room
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Samples
 from amortized_kde.weights import evened_among_ties
@@ -110,8 +111,13 @@ class Description:
     wholes: Array
 
 
-def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | None = None) -> Description:
-    """Describe ascending samples, each with its own bounds (infinite where open)."""
+def describe(
+    samples: Samples, lower: Array, upper: Array, *, threads: int | None = None, room: Room | None = None
+) -> Description:
+    """Describe ascending samples, each with its own bounds (infinite where open).
+
+    With a `room` the points' features lie there, and are overwritten by those of the next samples.
+    """
     whole = samples
     samples, chosen = thinned(samples)
     raw = moments(samples, threads=threads)
@@ -127,7 +133,7 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
     placed = place_anchors(samples, counts)
     anchors, offsets, masses = placed[:3]
     rungs = unit[:, None] * 2.0**EXPONENTS
-    points = np.empty((anchors.size, len(POINT_FEATURES)))
+    points = (room or Room()).take("points", anchors.size, len(POINT_FEATURES))
     _fill_crowds(samples, counts, (lower, upper), rungs, placed, points, threads)
     crowds, pooled = points[:, : EXPONENTS.size], np.zeros((len(samples), 2 * EXPONENTS.size))
     np.log(crowds, out=crowds)
@@ -165,7 +171,7 @@ def describe(samples: Samples, lower: Array, upper: Array, *, threads: int | Non
     x = samples.values[samples.offsets[own] + anchors]
     position = np.arcsinh(2.0 * (x - middle[own]) / unit[own])
     below, above = _logs((x - lower[own]) / unit[own]), _logs((upper[own] - x) / unit[own])
-    _place(points[:, _CROWDED:], position, below, above, odd[own])
+    _place(points[:, _CROWDED:], position, below, above, odd, own)
     if chosen:
         anchors, masses = in_the_whole(anchors, offsets, masses, whole, chosen)
     bandwidths = unit[:, None] * 2.0**ANSWERS
@@ -284,8 +290,10 @@ def _to_one_side(
     return away, placed.votes * beyond
 
 
-def _place(out: Array, position: Array, below: Array, above: Array, odd: Array) -> None:
+def _place(out: Array, position: Array, below: Array, above: Array, odd: Array, own: Index) -> None:
     out[:, 0] = np.abs(position)
     out[:, 1], out[:, 2] = np.minimum(below, above), np.maximum(below, above)
     out[:, 3] = position * (below - above)
-    out[:, 4:] = position[:, None] * odd
+    # Column by column, which needs little memory at a time.
+    for column, feature in enumerate(odd.T, 4):
+        np.multiply(position, feature[own], out=out[:, column])

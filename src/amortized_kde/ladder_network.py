@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde.network import Layer, Shifts, Stack, run_layers
+from amortized_kde.numerics.room import Room
 
 __all__ = ["FAINTEST", "LadderNetwork", "Standards"]
 
@@ -86,19 +87,21 @@ class LadderNetwork:
             Stack.of(layers("point1", "point2", "shares")) if adaptive else None,
         )
 
-    def shares_and_background(self, wholes: Array, sizes: Index, points: Array, own: Index) -> tuple[Array, Array]:
+    def shares_and_background(
+        self, wholes: Array, sizes: Index, points: Array, own: Index, *, room: Room | None = None
+    ) -> tuple[Array, Array]:
         """Give the shares (points, rungs) and the background's probability (samples,) of features as they were read.
 
-        Shares that do not matter are 0.
-
-        `own` (points,) says to which sample a point belongs.
+        Shares that do not matter are 0. `own` (points,) says to which sample a point belongs. With a `room` the shares
+        lie there.
         """
         if self.point is None:
             raise ValueError("a network with one bandwidth has no shares.")
         told = run_layers(self.whole, wholes, standard=self.standards.whole, threads=1)
         to_point, to_shares, odds = (np.ascontiguousarray(part) for part in np.split(told, self.ends, axis=1))
         shifts = Shifts(own, to_point, to_shares)
-        shares = run_layers(self.point, points, standard=self.standards.point, shifts=shifts, threads=1)
+        out = (room or Room()).take("shares", len(points), int(self.point.widths[-1]))
+        shares = run_layers(self.point, points, standard=self.standards.point, shifts=shifts, out=out, threads=1)
         np.exp(shares, out=shares)
         shares *= shares >= _UNUSED
         shares /= shares.sum(axis=1, keepdims=True)

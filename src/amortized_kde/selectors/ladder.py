@@ -24,6 +24,7 @@ from amortized_kde.domain import Bounds
 from amortized_kde.ladder import ANSWERS, SAMPLE_FEATURES, Description, describe
 from amortized_kde.ladder_network import LadderNetwork, Standards
 from amortized_kde.models import Model
+from amortized_kde.numerics.room import Room
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.sample import Sample, Samples
 from amortized_kde.selectors.large import common_factor, evened
@@ -88,13 +89,24 @@ class Smoothing:
     codes: Index
 
 
-def smooth(model: Model, samples: Samples, lower: Array, upper: Array, *, threads: int | None = None) -> Smoothing:
-    """Ask the adaptive model about ascending samples, each with its own bounds; all points are described at once."""
-    found = describe(samples, lower, upper, threads=threads)
+def smooth(
+    model: Model,
+    samples: Samples,
+    lower: Array,
+    upper: Array,
+    *,
+    threads: int | None = None,
+    room: Room | None = None,
+) -> Smoothing:
+    """Ask the adaptive model about ascending samples, each with its own bounds; all points are described at once.
+
+    With a `room` the shares lie there, and are overwritten by those of the next samples.
+    """
+    found = describe(samples, lower, upper, threads=threads, room=room)
     network = _network(model)
     own = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
     told: NDArray[Any] = np.maximum(found.sizes, 1.0)
-    shares, epsilons = network.shares_and_background(found.wholes, told, found.points, own)
+    shares, epsilons = network.shares_and_background(found.wholes, told, found.points, own, room=room)
     beyond = _beyond(samples, found)
     bandwidths = found.bandwidths * beyond[:, None] ** -0.2
     for t in np.flatnonzero(found.usable & (beyond > 1.0) & (samples.sizes > LARGEST)).tolist():
@@ -151,12 +163,12 @@ def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: 
     """Give the effective single bandwidth of each adaptive estimate: the mean over points and rungs, in logarithms."""
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
 
-    def work(start: int, stop: int, threads: int | None) -> None:
+    def work(start: int, stop: int, threads: int | None, room: Room) -> None:
         part = samples.between(start, stop)
-        answer = smooth(model, part, *_ends(bounds, len(part)), threads=threads)
+        answer = smooth(model, part, *_ends(bounds, len(part)), threads=threads, room=room)
         codes[start:stop] = answer.codes
         own = np.repeat(np.arange(len(part)), np.diff(answer.offsets))
-        mean = np.bincount(own, answer.masses * (answer.shares * _STEPS).sum(axis=1), minlength=len(part))
+        mean = np.bincount(own, answer.masses * np.einsum("ak,k->a", answer.shares, _STEPS), minlength=len(part))
         h[start:stop] = np.where(answer.codes >= OK, answer.bandwidths[:, 0] * np.exp(mean), np.nan)
 
     in_chunks(work, samples, threads=threads)
@@ -168,9 +180,9 @@ def select_single(model: Model, samples: Samples, bounds: Bounds, *, threads: in
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
     network = _network(model)
 
-    def work(start: int, stop: int, threads: int | None) -> None:
+    def work(start: int, stop: int, threads: int | None, room: Room) -> None:
         part = samples.between(start, stop)
-        found = describe(part, *_ends(bounds, len(part)), threads=threads)
+        found = describe(part, *_ends(bounds, len(part)), threads=threads, room=room)
         codes[start:stop] = _codes(part, found, network.standards)
         ratio = np.exp(network.log_bandwidths(found.wholes))
         h[start:stop] = np.where(found.usable, found.scales * ratio * _beyond(part, found) ** -0.2, np.nan)
@@ -200,25 +212,28 @@ def _ends(bounds: Bounds, count: int) -> tuple[Array, Array]:
 
 
 def in_chunks(
-    work: Callable[[int, int, int | None], None],
+    work: Callable[[int, int, int | None, Room], None],
     samples: Samples,
     *,
     threads: int | None,
     at_once: int = _AT_ONCE,
 ) -> None:
-    """Call ``work(start, stop, threads)`` on runs of samples with some `at_once` values each, several side by side."""
-    edges = [0]
+    """Call ``work(start, stop, threads, room)`` on runs of some `at_once` values each, several side by side.
+
+    What a run takes from the room is lost to the next one.
+    """
+    edges, room = [0], Room()
     while edges[-1] < len(samples):
         stop = int(np.searchsorted(samples.offsets, samples.offsets[edges[-1]] + at_once, side="right")) - 1
         edges.append(min(max(stop, edges[-1] + 1), edges[-1] + _MOST, len(samples)))
     runs = list(pairwise(edges))
     if len(runs) == 1:
-        work(*runs[0], threads)
+        work(*runs[0], threads, room)
         return
 
     def several(first: int, last: int) -> None:
         for start, stop in runs[first:last]:
-            work(start, stop, 1)
+            work(start, stop, 1, room)
 
     run_in_pieces(several, len(runs), operations=math.inf, threads=threads)
 
