@@ -5,7 +5,7 @@
     shares = softmax(V3 y + c3 + U3 e + a3),  eps = sigmoid(u e + u0 - 2 - ln n)
     ln(h / scale) = w e + w0                               for `single`
 
-Features are standardised and held inside the range of the training tasks first.
+Features are held inside the range of the training tasks first, and standardised, which the first layers' weights do.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class Standards:
         return cls(*(np.stack([*_rounded(f), f.min(axis=0), f.max(axis=0)]) for f in (wholes, points)))
 
     def wholes(self, features: Array) -> Array:
-        """Standardise features of samples, as the network's own loop does."""
+        """Standardise features of samples: held inside their range, less the location, in units of the spread."""
         return _standardised(features, self.whole)
 
     def points(self, features: Array) -> Array:
@@ -52,8 +52,22 @@ class Standards:
 
 
 def _standardised(features: Array, standard: Array) -> Array:
-    location, spread, low, high = standard
-    return np.asarray((np.clip(features, low, high) - location) / spread)
+    location, spread = standard[:2]
+    return np.asarray((_held(features, standard) - location) / spread)
+
+
+def _held(features: Array, standard: Array, out: Array | None = None) -> Array:
+    """Features inside their range; a NaN stays."""
+    # Twice as fast as np.clip.
+    held = np.maximum(features, standard[2], out=out)
+    return np.asarray(np.minimum(held, standard[3], out=held))
+
+
+def _of_raw(layer: Layer, standard: Array) -> Layer:
+    """The layer that does with features what the given one does with standardised ones."""
+    location, spread = standard[:2]
+    weight = layer.weight / spread
+    return Layer(weight, layer.bias - weight @ location)
 
 
 def _rounded(features: Array) -> tuple[Array, Array]:
@@ -76,15 +90,18 @@ class LadderNetwork:
         def layers(*names: str) -> list[Layer]:
             return [Layer(arrays[f"{name}.weight"].T, arrays[f"{name}.bias"]) for name in names]
 
+        standards = Standards(arrays["standard.whole"], arrays["standard.point"])
         adaptive = "shares.weight" in arrays
         asked = layers("whole_to_point", "whole_to_shares", "background") if adaptive else layers("bandwidth")
         # One layer with the outputs of several.
         beside = Layer(*(np.concatenate(parts) for parts in zip(*asked, strict=True)))
         return cls(
-            Standards(arrays["standard.whole"], arrays["standard.point"]),
-            Stack.of([*layers("whole1", "whole2"), beside]),
+            standards,
+            Stack.of([_of_raw(layers("whole1")[0], standards.whole), *layers("whole2"), beside]),
             np.cumsum([layer.bias.size for layer in asked])[:-1],
-            Stack.of(layers("point1", "point2", "shares")) if adaptive else None,
+            Stack.of([_of_raw(layers("point1")[0], standards.point), *layers("point2", "shares")])
+            if adaptive
+            else None,
         )
 
     def shares_and_background(
@@ -93,15 +110,16 @@ class LadderNetwork:
         """Give the shares (points, rungs) and the background's probability (samples,) of features as they were read.
 
         Shares that do not matter are 0. `own` (points,) says to which sample a point belongs. With a `room` the shares
-        lie there.
+        lie there, and the points' features, which lie there too, are spent.
         """
         if self.point is None:
             raise ValueError("a network with one bandwidth has no shares.")
-        told = run_layers(self.whole, wholes, standard=self.standards.whole, threads=1)
+        told = run_layers(self.whole, _held(wholes, self.standards.whole), threads=1)
         to_point, to_shares, odds = (np.ascontiguousarray(part) for part in np.split(told, self.ends, axis=1))
         shifts = Shifts(own, to_point, to_shares)
+        inputs = _held(points, self.standards.point, out=None if room is None else points)
         out = (room or Room()).take("shares", len(points), int(self.point.widths[-1]))
-        shares = run_layers(self.point, points, standard=self.standards.point, shifts=shifts, out=out, threads=1)
+        shares = run_layers(self.point, inputs, shifts=shifts, out=out, threads=1)
         np.exp(shares, out=shares)
         shares *= shares >= _UNUSED
         shares /= shares.sum(axis=1, keepdims=True)
@@ -109,4 +127,4 @@ class LadderNetwork:
 
     def log_bandwidths(self, wholes: Array) -> Array:
         """Give ln(h / scale) of every sample."""
-        return run_layers(self.whole, wholes, standard=self.standards.whole, threads=1)[:, 0]
+        return run_layers(self.whole, _held(wholes, self.standards.whole), threads=1)[:, 0]

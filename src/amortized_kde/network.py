@@ -56,30 +56,23 @@ def run_layers(
     stack: Stack,
     inputs: Array,
     *,
-    standard: Array | None = None,
     shifts: Shifts = _NO_SHIFTS,
     out: Array | None = None,
     threads: int | None = None,
 ) -> Array:
     """Give W_L relu(... relu(W_1 x + b_1) ...) + b_L for every row x of `inputs` (rows, features).
 
-    With `standard` (4, features) the inputs are first held between its last two rows, and are then distances from the
-    first in units of the second. `shifts`, if given, are added, and each row then leaves relative to its largest. An
-    answer does not depend on the other rows: a BLAS would let their number decide about the last bit. It is written to
-    `out`, if given.
+    `shifts`, if given, are added, and each row then leaves relative to its largest. An answer does not depend on the
+    other rows: a BLAS would let their number decide about the last bit. It is written to `out`, if given.
     """
     widths = stack.widths
-    if standard is None:
-        held = np.outer([0.0, 1.0, -np.inf, np.inf], np.ones(inputs.shape[1]))
-    else:
-        held = np.stack([standard[0], 1.0 / standard[1], standard[2], standard[3]])
     # Other memory layouts are other types to the compiler.
     rows = np.ascontiguousarray(inputs)
     answers = np.empty((len(inputs), widths[-1])) if out is None else out
     room = -(-int(widths.max()) // TILE) * TILE
 
     def work(start: int, stop: int) -> None:
-        network_rows(rows, held, *stack, *shifts, np.zeros(2 * ROWS * room), answers, start, stop)
+        network_rows(rows, *stack, *shifts, np.zeros(2 * ROWS * room), answers, start, stop)
 
     run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
     return answers

@@ -7,7 +7,7 @@ on the row's neighbours nor on the number of rows.
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.numerics.jit import ROWS, TILE, compiled, entry, weighted_sums
+from amortized_kde.numerics.jit import ROWS, TILE, entry, weighted_sums
 
 __all__ = ["ROWS", "TILE", "network_rows"]
 
@@ -15,22 +15,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 
-@compiled
-def _load(inputs: Array, standard: Array, row: int, block: int, room: int, given: Array) -> None:
-    """Write the inputs of a block, held between their lowest and highest, less a location, times a factor."""
-    for r in range(block):
-        for k in range(inputs.shape[1]):
-            value = inputs[row + r, k]
-            # So written, a NaN stays.
-            held = standard[2, k] if value < standard[2, k] else value
-            held = standard[3, k] if held > standard[3, k] else held
-            given[r * room + k] = (held - standard[0, k]) * standard[1, k]
-
-
 @entry
 def network_rows(
     inputs: Array,
-    standard: Array,
     weights: Array,
     biases: Array,
     widths: Index,
@@ -42,20 +29,21 @@ def network_rows(
     start: int,
     stop: int,
 ) -> None:
-    """Write W_L relu(... relu(W_1 z + b_1 + c) ...) + b_L + d of rows start .. stop - 1 of `inputs` to `out`.
+    """Write W_L relu(... relu(W_1 x + b_1 + c) ...) + b_L + d of rows start .. stop - 1 of `inputs` to `out`.
 
-    z are the inputs as `standard` (location, factor, lowest and highest of each) says. c and d are the row number
-    ``own[row]`` of the shifts, so that rows of one kind share them; shifts without rows are none. Of a shifted row its
-    largest sum is taken off, so that exponentials cannot overflow. `widths` counts the inputs and then each layer's
-    outputs. `weights` has the layers one after the other, each (in, out) with `out` filled up with zeros to a multiple
-    of `TILE`, and flat; so has `biases`. `given` is room to work in, 2 x ROWS x the widest layer, also so filled up,
-    and flat.
+    c and d are the row number ``own[row]`` of the shifts, so that rows of one kind share them; shifts without rows are
+    none. Of a shifted row its largest sum is taken off, so that exponentials cannot overflow. `widths` counts the
+    inputs and then each layer's outputs. `weights` has the layers one after the other, each (in, out) with `out` filled
+    up with zeros to a multiple of `TILE`, and flat; so has `biases`. `given` is room to work in, 2 x ROWS x the widest
+    layer, also so filled up, and flat.
     """
     half, last = given.size // 2, widths.size - 1
     room, shifted = half // ROWS, first_shifts.shape[0] > 0
     for row in range(start, stop, ROWS):
         block = ROWS if row + ROWS < stop else stop - row
-        _load(inputs, standard, row, block, room, given)
+        for r in range(block):
+            for k in range(widths[0]):
+                given[r * room + k] = inputs[row + r, k]
         weight, bias = 0, 0
         for layer in range(1, widths.size):
             count, wide, stride = widths[layer - 1], widths[layer], (widths[layer] + TILE - 1) // TILE * TILE
@@ -82,6 +70,6 @@ def network_rows(
                 largest = -np.inf
                 for i in range(wide):
                     given[begin + i] += last_shifts[own[row + r], i]
-                    largest = max(largest, given[begin + i])
+                    largest = given[begin + i] if given[begin + i] > largest else largest
                 for i in range(wide):
                     out[row + r, i] = given[begin + i] - largest
