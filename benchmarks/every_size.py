@@ -3,10 +3,10 @@
     python benchmarks/every_size.py [--tasks 50000] [--sizes 2 3 5 ...] [--method amortized] [--out results]
 
 Worlds: the ten families, mixtures of 32 Gaussians, and the fifteen Marron-Wand densities. At full scale there are
-50,000 tasks of each size up to 256, then 2000, 300, 40 and 10; --tasks is the most of any size. Selectors whose time
-grows with n^2 are left out above a size, and the report says so (benchmark/size_scores.py). Scores are means over 1024
-draws from each true density. Every chunk of tasks is kept in the folder .rivals of the output folder: a run that is
-stopped goes on where it was, and a model that was trained anew costs only its own column.
+50,000 tasks of each size up to 256 (Marron-Wand: 15,000), then 2000, 300, 40 and 10; --tasks is the most of any size.
+Selectors whose time grows with n^2 are left out above a size, and the report says so (benchmark/size_scores.py). Scores
+are means over 1024 draws from each true density. Every chunk of tasks is kept in the folder .rivals of the output
+folder: a run that is stopped goes on where it was, and a model that was trained anew costs only its own column.
 """
 
 import sys
@@ -24,7 +24,7 @@ from amortized_kde.benchmark.protocol import TRUTH
 from amortized_kde.benchmark.rival_store import FOLDER
 from amortized_kde.benchmark.rivals import CLASSICAL, UNDER_TEST
 from amortized_kde.benchmark.size_report import report_sizes, write_sizes
-from amortized_kde.benchmark.size_scores import SIZES, TASKS, WORLDS, SizeCell, score_cell
+from amortized_kde.benchmark.size_scores import SIZES, TASKS, WORLDS, cell_of, score_cell
 from amortized_kde.errors import AmortizedKdeWarning
 
 
@@ -38,7 +38,7 @@ def main() -> None:
     warnings.simplefilter("ignore", AmortizedKdeWarning)
     methods = (TRUTH, options.method, *CLASSICAL)
     cells = [
-        SizeCell(world, n, told, min(TASKS[n], options.tasks))
+        cell_of(world, n, told=told, most=options.tasks)
         for world in WORLDS
         for told in (True, False)
         for n in options.sizes
