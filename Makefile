@@ -49,7 +49,7 @@ demo: $(VENV)/.user $(VENV)/.compiled
 app: $(VENV)/.app $(VENV)/.compiled
 	$(BIN)/amortized-kde app
 
-# One process has all tests that share a server.
+# One process has all tests that share a server; pytest 9.2 would not keep such groups together.
 test: $(VENV)/.dev $(VENV)/.compiled
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
