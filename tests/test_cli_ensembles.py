@@ -94,6 +94,7 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
         "bounds": list(BOUNDS),
         "cells": 12,
         "cells_without_members": 1,
+        "cells_with_members_outside": 0,
         "cells_without_answer": 1,
         "observations_missing": 1,
         "observations_outside_bounds": 1,
@@ -113,6 +114,16 @@ def test_counts_in_words_and_progress(run, stored):
     lines = {" ".join(line.split()) for line in said.splitlines()}
     assert {"cells without members 1", "observations outside bounds 1", "mean log score inf", f"wrote {out}"} <= lines
     assert "100 %" in bar
+
+
+def test_members_outside_the_bounds_are_counted(run, stored, forecasts):
+    path, _, out = stored
+    x, limit = forecasts[0].t2m, float(forecasts[0].t2m.max()) - 1e-9
+    asked = (path, "--var", "t2m", "--dim", "number", "--bounds", "none", limit, "--bandwidth", 2)
+    status, said, _ = run(*asked, "--out", out, "--json")
+    facts = json.loads(said)
+    assert (status, facts["cells_with_members_outside"]) == (0, int((x > limit).any("number").sum()))
+    assert facts["cells_without_answer"] == facts["cells_without_members"] + 1
 
 
 def test_rain_with_atoms_and_past_values(run, stored, forecasts, tmp_path):

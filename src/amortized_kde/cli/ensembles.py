@@ -7,6 +7,7 @@ import typer
 
 from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, read_limits, read_numbers_list
 from amortized_kde.cli.reports import print_facts, print_json
+from amortized_kde.domain import read_bounds
 from amortized_kde.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def ensemble(
         "members": x.sizes[dim],
         "method": str(results[0].attrs["akde_method"]),
         "bounds": options["bounds"] or (None, None),
-        **_judge(x, dim, truth, out, results),
+        **_judge(x, dim, truth, out, results, options["bounds"]),
         "files": [out],
     }
     (print_json if as_json else print_facts)(facts)
@@ -134,7 +135,12 @@ def _write(results: "list[xr.DataArray]", out: str, threads: int | None) -> None
 
 
 def _judge(
-    x: "xr.DataArray", dim: str, truth: "xr.DataArray | None", out: str, results: "list[xr.DataArray]"
+    x: "xr.DataArray",
+    dim: str,
+    truth: "xr.DataArray | None",
+    out: str,
+    results: "list[xr.DataArray]",
+    bounds: tuple[float | None, float | None] | None,
 ) -> dict[str, Any]:
     """Counts, and mean scores if there are observations, of what was written."""
     from amortized_kde.integrations.xarray import files, tally
@@ -146,8 +152,11 @@ def _judge(
         facts = {
             "cells": counts["cells"],
             "cells_without_members": int(x.isnull().all(dim).sum()),
-            "cells_without_answer": counts["cells_without_answer"],
         }
+        if bounds is not None:
+            lower, upper = read_bounds(bounds)
+            facts["cells_with_members_outside"] = int(((x < lower) | (x > upper)).any(dim).sum())
+        facts["cells_without_answer"] = counts["cells_without_answer"]
         if truth is None:
             return facts
         facts["observations_missing"] = counts["observations_missing"]

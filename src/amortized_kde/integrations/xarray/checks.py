@@ -33,7 +33,7 @@ def check_members(x: Any, dim: Hashable) -> xr.DataArray:
         raise InvalidSampleError(f"the ensembles must be a DataArray or a Dataset, not a {type(x).__name__}.")
     if dim not in x.dims:
         raise InvalidParameterError(
-            f"{_name(x)} has no dimension {dim!r} for its members; its dimensions are: {listing(x.dims)}. Pass dim=."
+            f"{_name(x)} has no dimension {dim!r} for its members; its dimensions are: {listing(x.dims)}. Name it: dim."
         )
     _check_numbers(x)
     chunks = x.chunksizes.get(dim, ())
