@@ -26,9 +26,14 @@ def show_sample() -> None:
     left, right = st.columns([4, 7], gap="large")
     with left:
         st.subheader("Your numbers", anchor=False)
-        numbers = choose_numbers()
-        bounds = choose_bounds(numbers)
-        methods = _choose_methods()
+        # Places of their own: a field that a new sentence above it moves on is made anew, and loses what is being typed.
+        first, second, third = st.container(), st.container(), st.container()
+        with first:
+            numbers = choose_numbers()
+        with second:
+            bounds = choose_bounds(numbers)
+        with third:
+            methods = _choose_methods()
     with right:
         if numbers is None:
             _invite()
