@@ -26,7 +26,7 @@ def show_sample() -> None:
     left, right = st.columns([4, 7], gap="large")
     with left:
         st.subheader("Your numbers", anchor=False)
-        # Places of their own: a field that a new sentence above it moves on is made anew, and loses what is being typed.
+        # Places of their own: a field that a new sentence above it moves is made anew, and loses what is being typed.
         first, second, third = st.container(), st.container(), st.container()
         with first:
             numbers = choose_numbers()
