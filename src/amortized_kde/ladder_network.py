@@ -58,7 +58,6 @@ def _standardised(features: Array, standard: Array) -> Array:
 
 def _held(features: Array, standard: Array, out: Array | None = None) -> Array:
     """Features inside their range; a NaN stays."""
-    # Twice as fast as np.clip.
     held = np.maximum(features, standard[2], out=out)
     return np.asarray(np.minimum(held, standard[3], out=held))
 

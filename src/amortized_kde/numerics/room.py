@@ -1,7 +1,7 @@
 """Memory that loops over many runs of rows use again: names and shapes enter, arrays leave.
 
-New memory costs a page fault every 4096 bytes. The features of a run of samples would pay as much for them as for a
-third of the work, more where a process is told to give memory back at once, as dask tells its workers.
+New memory costs a page fault every 4096 bytes, which the features of many small samples would pay again and again, most
+of all where a process is told to give memory back at once, as dask tells its workers.
 """
 
 import math
