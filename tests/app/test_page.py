@@ -407,6 +407,33 @@ def test_ensembles(page):
     assert got[2]["bandwidth"] == ""
 
 
+def stays(page, label):
+    """Mark a field, and give a question: is it still the same field, in which typing would go on?"""
+    field = page.get_by_role("textbox", name=label, exact=True)
+    field.evaluate("field => { field.marked = true }")
+    return lambda: field.evaluate("field => field.marked === true")
+
+
+def test_fields_are_not_made_anew_by_sentences_above_them(page):
+    bound = stays(page, "Lower bound")
+    # Ties: the table gets remarks, which a sample without ties takes away again.
+    paste(page, lines([0.0] * 40 + [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
+    says(page, "the interquartile range is 0")
+    picture(page)
+    assert bound()
+    fields = [stays(page, label) for label in ("Lower bound", "Quantiles, in per cent", "From", "To")]
+    paste(page, lines(DRAWS))
+    says(page, "The 1,000 values have one peak")
+    picture(page)
+    assert page.get_by_text("the interquartile range is 0").count() == 0
+    assert [field() for field in fields] == [True] * 4
+    page.get_by_role("tab", name="Ensembles").click()
+    bound = stays(page, "Lower bound of all")
+    page.get_by_text("Take the example", exact=True).click()
+    says(page, "400 ensembles")
+    assert bound()
+
+
 NAMELESS = """
 () => [...document.querySelectorAll("input, textarea, button, select, [role=slider], [role=combobox]")]
   .filter(e => e.offsetParent !== null && !e.closest("[aria-hidden=true]") && e.type !== "hidden")

@@ -31,18 +31,28 @@ def show_ensembles() -> None:
     with left:
         st.subheader("Your ensembles", anchor=False)
         st.caption("A table with one ensemble a row and a member a column; empty cells are missing members.")
-        try:
-            found = _choose_rows()
-        except AmortizedKdeError as error:
-            st.error(f"{str(error)[:1].upper()}{str(error)[1:]}", icon=":material/error:")
-            found = None
-        bounds = _choose_bounds()
-        methods = st.multiselect("Methods", method_names(), default=["amortized", "silverman"], key="ensemble methods")
+        # Places of their own: a field that a new sentence above it moves is made anew, and loses what is being typed.
+        first, second, third = st.container(), st.container(), st.container()
+        with first:
+            found = _choose_usable_rows()
+        with second:
+            bounds = _choose_bounds()
+        methods = third.multiselect(
+            "Methods", method_names(), default=["amortized", "silverman"], key="ensemble methods"
+        )
     with right:
         if found is None:
             st.info("Upload a table or take the example: bandwidths, scores and the PIT histogram appear here.")
         elif bounds is not None and methods:
             _show(*found, bounds=bounds, methods=methods)
+
+
+def _choose_usable_rows() -> tuple[Any, Any, Any] | None:
+    try:
+        return _choose_rows()
+    except AmortizedKdeError as error:
+        st.error(f"{str(error)[:1].upper()}{str(error)[1:]}", icon=":material/error:")
+        return None
 
 
 def _choose_rows() -> tuple[Any, Any, Any] | None:

@@ -72,16 +72,20 @@ def _show(numbers: Numbers, bounds: Limits, methods: Sequence[str]) -> None:
     if not working:
         st.error(f"No method has an answer. {fitted[0].method}: {fitted[0].failure}", icon=":material/error:")
         return
-    sentence, picture, below = st.container(), st.container(), st.container()
+    # Places again: remarks below the table come and go.
+    sentence, picture, below, table, details, takeaway = (st.container() for _ in range(6))
     with below:
         shown = _choose_shown(numbers, bounds, working)
     with picture:
         drawing = _draw(numbers, bounds, working, shown)
     with sentence:
         _say(numbers, bounds, working)
-    show_table(numbers, bounds, fitted, shown)
-    show_details(numbers, shown)
-    show_takeaway(numbers, bounds, shown, drawing)
+    with table:
+        show_table(numbers, bounds, fitted, shown)
+    with details:
+        show_details(numbers, shown)
+    with takeaway:
+        show_takeaway(numbers, bounds, shown, drawing)
 
 
 def _fit(numbers: Numbers, bounds: Limits, method: str) -> Fitted:
