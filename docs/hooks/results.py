@@ -136,21 +136,32 @@ def real(name: str = "real_data") -> str:
 
 
 def every_size() -> str:
-    """The largest difference to any classical selector in each world, size and way of telling."""
+    """Mean and median difference to the classical selector that comes closest, by size, world and way of telling."""
     rows = [row for row in _rows("every_size") if row["verdict"]]
     if not rows:
         return _missing("every_size")
-    sizes = list(dict.fromkeys(row["n"] for row in rows))
     places = list(dict.fromkeys((row["world"], row["bounds"]) for row in rows))
     lines = []
-    for world, bounds in places:
-        line = [f"{world}, bounds {bounds}"]
-        for n in sizes:
-            cell = [row for row in rows if (row["world"], row["bounds"], row["n"]) == (world, bounds, n)]
-            worst = max(cell, key=lambda row: float(row["difference_bits"]), default=None)
-            line.append(f"{float(worst['difference_bits']):+.4f} ({worst['method']})" if worst else "")
+    for n in dict.fromkeys(row["n"] for row in rows):
+        line = [f"{int(n):,}"]
+        for place in places:
+            cell = [row for row in rows if (row["world"], row["bounds"], row["n"]) == (*place, n)]
+            line.append(_closest(cell) if cell else "")
         lines.append(line)
-    return _table(["closest rival at n =", *sizes], lines)
+    return _table(["n", *(f"{world}, bounds {bounds}" for world, bounds in places)], lines)
+
+
+def _closest(cell: Sequence[Row]) -> str:
+    rival = max(cell, key=lambda row: float(row["difference_bits"]))
+    mean, median = (_signed(float(rival[key])) for key in ("difference_bits", "median_difference_bits"))
+    return f"{mean} ({median}) {rival['method']}"
+
+
+def _signed(bits: float) -> str:
+    """Four decimals; fewer of large numbers, whose digits say nothing."""
+    if abs(bits) < 1.0:
+        return f"{bits:+.4f}"
+    return f"{bits:+.1f}" if abs(bits) < 1000.0 else f"{bits:+,.0f}"
 
 
 def worst_settings(most: int = 10) -> str:
