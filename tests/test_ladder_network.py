@@ -23,8 +23,10 @@ def test_shares_are_those_of_plain_matrices(features):
     network = LadderNetwork.of(a)
     layer = lambda name, x: x @ a[f"{name}.weight"] + a[f"{name}.bias"]  # noqa: E731
     e = relu(layer("whole2", relu(layer("whole1", network.standards.wholes(wholes)))))
-    y = relu(layer("point2", relu(layer("point1", network.standards.points(points)) + layer("whole_to_point", e)[own])))
-    logits = layer("shares", y) + layer("whole_to_shares", e)[own]
+    gates, shifts = (np.split(layer(part, e)[own], (64, 128), axis=1) for part in ("gates", "shifts"))
+    y = relu(gates[0] * layer("point1", network.standards.points(points)) + shifts[0])
+    z = relu(gates[1] * layer("point2", y) + shifts[1])
+    logits = gates[2] * layer("shares", z) + shifts[2]
     expected = np.exp(logits - logits.max(axis=1, keepdims=True))
     expected[expected < 1e-7] = 0.0
     expected /= expected.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from amortized_kde.network import Layer, forward
+from amortized_kde.network import Layer, Stack, Told, forward, run_layers
 
 WIDTHS = [(2, 1), (3, 7, 5, 1), (4, 20, 17, 16, 1), (5, 128, 128, 1)]
 
@@ -60,3 +60,23 @@ def test_answer_is_positive_and_finite_at_extreme_inputs():
     found = forward([layer], np.array([[-700.0], [0.0], [1e6]]))
     assert (found > 0.0).all()
     assert np.isfinite(found).all()
+
+
+def test_inputs_are_held_inside_their_limits_and_nan_stays():
+    stack = Stack.of([Layer(np.array([[1.0, 10.0]]), np.zeros(1))], np.array([[-1.0, 0.0], [2.0, 3.0]]))
+    inputs = np.array([[-5.0, 1.0], [5.0, 5.0], [0.5, 2.0], [np.nan, 2.0]])
+    np.testing.assert_array_equal(run_layers(stack, inputs)[:, 0], [9.0, 32.0, 20.5, np.nan])
+
+
+def test_rows_are_gated_and_shifted_by_what_is_told_of_their_kind():
+    rng = np.random.default_rng(6)
+    layers = layers_of((5, 20, 17, 3), rng)
+    inputs, own = rng.normal(size=(50, 5)), rng.integers(0, 4, 50)
+    gates, shifts = rng.normal(size=(2, 4, 40))
+    found = run_layers(Stack.of(layers), inputs, told=Told(own, gates, shifts))
+    for i in range(50):
+        z = inputs[i]
+        for layer, part in zip(layers, (slice(0, 20), slice(20, 37), slice(37, 40)), strict=True):
+            z = gates[own[i], part] * (layer.weight @ np.maximum(z, 0.0 if part.start else -np.inf) + layer.bias)
+            z += shifts[own[i], part]
+        np.testing.assert_allclose(found[i], z - z.max(), rtol=1e-9, atol=1e-12)

@@ -1,10 +1,11 @@
 """The networks of `adaptive` and `single` in float64: features enter, shares or a bandwidth's logarithm leave.
 
     e = relu(W2 relu(W1 s + b1) + b2)                      for the sample's features s
-    y = relu(V2 relu(V1 p + c1 + U1 e + a1) + c2)          for a point's features p
-    shares = softmax(V3 y + c3 + U3 e + a3),  eps = sigmoid(u e + u0 - 2 - ln n)
+    y = relu(g1 (V1 p + c1) + d1), z = relu(g2 (V2 y + c2) + d2)     for a point's features p
+    shares = softmax(g3 (V3 z + c3) + d3),  eps = sigmoid(u e + u0 - 2 - ln n)
     ln(h / scale) = w e + w0                               for `single`
 
+Gates g and shifts d, one for each unit, are told by the sample: G e + g0 and D e + d0.
 Features are held inside the range of the training tasks first, and standardised, which the first layers' weights do.
 """
 
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.network import Layer, Shifts, Stack, run_layers
+from amortized_kde.network import Layer, Stack, Told, run_layers
 from amortized_kde.numerics.room import Room
 
 __all__ = ["FAINTEST", "LadderNetwork", "Standards"]
@@ -52,14 +53,8 @@ class Standards:
 
 
 def _standardised(features: Array, standard: Array) -> Array:
-    location, spread = standard[:2]
-    return np.asarray((_held(features, standard) - location) / spread)
-
-
-def _held(features: Array, standard: Array, out: Array | None = None) -> Array:
-    """Features inside their range; a NaN stays."""
-    held = np.maximum(features, standard[2], out=out)
-    return np.asarray(np.minimum(held, standard[3], out=held))
+    location, spread, low, high = standard
+    return np.asarray((np.clip(features, low, high) - location) / spread)
 
 
 def _of_raw(layer: Layer, standard: Array) -> Layer:
@@ -91,14 +86,14 @@ class LadderNetwork:
 
         standards = Standards(arrays["standard.whole"], arrays["standard.point"])
         adaptive = "shares.weight" in arrays
-        asked = layers("whole_to_point", "whole_to_shares", "background") if adaptive else layers("bandwidth")
+        asked = layers("gates", "shifts", "background") if adaptive else layers("bandwidth")
         # One layer with the outputs of several.
         beside = Layer(*(np.concatenate(parts) for parts in zip(*asked, strict=True)))
         return cls(
             standards,
-            Stack.of([_of_raw(layers("whole1")[0], standards.whole), *layers("whole2"), beside]),
+            Stack.of([_of_raw(layers("whole1")[0], standards.whole), *layers("whole2"), beside], standards.whole[2:]),
             np.cumsum([layer.bias.size for layer in asked])[:-1],
-            Stack.of([_of_raw(layers("point1")[0], standards.point), *layers("point2", "shares")])
+            Stack.of([_of_raw(layers("point1")[0], standards.point), *layers("point2", "shares")], standards.point[2:])
             if adaptive
             else None,
         )
@@ -109,16 +104,14 @@ class LadderNetwork:
         """Give the shares (points, rungs) and the background's probability (samples,) of features as they were read.
 
         Shares that do not matter are 0. `own` (points,) says to which sample a point belongs. With a `room` the shares
-        lie there, and the points' features, which lie there too, are spent.
+        lie there.
         """
         if self.point is None:
             raise ValueError("a network with one bandwidth has no shares.")
-        told = run_layers(self.whole, _held(wholes, self.standards.whole), threads=1)
-        to_point, to_shares, odds = (np.ascontiguousarray(part) for part in np.split(told, self.ends, axis=1))
-        shifts = Shifts(own, to_point, to_shares)
-        inputs = _held(points, self.standards.point, out=None if room is None else points)
+        told = run_layers(self.whole, wholes, threads=1)
+        gates, shifts, odds = (np.ascontiguousarray(part) for part in np.split(told, self.ends, axis=1))
         out = (room or Room()).take("shares", len(points), int(self.point.widths[-1]))
-        shares = run_layers(self.point, inputs, shifts=shifts, out=out, threads=1)
+        shares = run_layers(self.point, points, told=Told(own, gates, shifts), out=out, threads=1)
         np.exp(shares, out=shares)
         shares *= shares >= _UNUSED
         shares /= shares.sum(axis=1, keepdims=True)
@@ -126,4 +119,4 @@ class LadderNetwork:
 
     def log_bandwidths(self, wholes: Array) -> Array:
         """Give ln(h / scale) of every sample."""
-        return run_layers(self.whole, _held(wholes, self.standards.whole), threads=1)[:, 0]
+        return run_layers(self.whole, wholes, threads=1)[:, 0]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.numerics.layers import ROWS, TILE, network_rows
+from amortized_kde.numerics.layers import BLOCK, TILE, network_rows
 from amortized_kde.numerics.threads import run_in_pieces
 
-__all__ = ["Layer", "Shifts", "Stack", "forward", "run_layers"]
+__all__ = ["Layer", "Stack", "Told", "forward", "run_layers"]
 
 Array = NDArray[np.float64]
 
@@ -27,42 +27,50 @@ class Layer(NamedTuple):
 class Stack(NamedTuple):
     """Layers one after the other, as the loop reads them: by input, outputs filled up with zeros, flat, in float64.
 
-    In float64, for an input that differs in its last bit must not become an answer that differs by a float32's.
+    Inputs are held inside their `limits`, (2, inputs). In float64, for an input that differs in its last bit must not
+    become an answer that differs by a float32's.
     """
 
     weights: Array
     biases: Array
     widths: NDArray[np.int64]
+    limits: Array
 
     @classmethod
-    def of(cls, layers: Sequence[Layer]) -> "Stack":
-        """Put layers into that form."""
+    def of(cls, layers: Sequence[Layer], limits: Array | None = None) -> "Stack":
+        """Put layers into that form; without `limits` inputs may be any."""
         weights, biases = (np.concatenate([_filled_up(layer[i]) for layer in layers]) for i in range(2))
-        return cls(weights, biases, np.array([layers[0].weight.shape[1], *(layer.bias.size for layer in layers)]))
+        widths = np.array([layers[0].weight.shape[1], *(layer.bias.size for layer in layers)])
+        if limits is None:
+            limits = np.stack([np.full(widths[0], -np.inf), np.full(widths[0], np.inf)])
+        return cls(weights, biases, widths, np.ascontiguousarray(limits))
 
 
-class Shifts(NamedTuple):
-    """What is added to the first and the last layer's sums: row i of the inputs gets row ``own[i]`` of both."""
+class Told(NamedTuple):
+    """What rows of one kind share: every layer's sums are multiplied by its gates and moved by its shifts.
+
+    Row i of the inputs gets row ``own[i]`` of both, which are (kinds, all layers' outputs).
+    """
 
     own: NDArray[np.int64]
-    first: Array
-    last: Array
+    gates: Array
+    shifts: Array
 
 
-_NO_SHIFTS = Shifts(np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0)))
+_NOTHING_TOLD = Told(np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0)))
 
 
 def run_layers(
     stack: Stack,
     inputs: Array,
     *,
-    shifts: Shifts = _NO_SHIFTS,
+    told: Told = _NOTHING_TOLD,
     out: Array | None = None,
     threads: int | None = None,
 ) -> Array:
     """Give W_L relu(... relu(W_1 x + b_1) ...) + b_L for every row x of `inputs` (rows, features).
 
-    `shifts`, if given, are added, and each row then leaves relative to its largest. An answer does not depend on the
+    If gates and shifts are `told`, each row leaves relative to its largest answer. An answer does not depend on the
     other rows: a BLAS would let their number decide about the last bit. It is written to `out`, if given.
     """
     widths = stack.widths
@@ -72,7 +80,7 @@ def run_layers(
     room = -(-int(widths.max()) // TILE) * TILE
 
     def work(start: int, stop: int) -> None:
-        network_rows(rows, *stack, *shifts, np.zeros(2 * ROWS * room), answers, start, stop)
+        network_rows(rows, *stack, *told, np.zeros(2 * BLOCK * room), answers, start, stop)
 
     run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
     return answers

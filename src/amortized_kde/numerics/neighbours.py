@@ -267,35 +267,41 @@ def region_rows(
     k columns over all anchors go to `pooled` (samples, 2 k), which is 0 before. Anchors count by their mass.
     """
     wide, target, rungs = columns[1] - columns[0], columns[2], pooled.shape[1] // 2
-    total = np.empty(wide + 1)
+    total = np.empty(wide)
     for t in range(start, stop):
+        # Slices, for the compiler does not see that an index with an offset is never negative.
+        mean, variance = pooled[t, :rungs], pooled[t, rungs:]
         for a in range(offsets[t], offsets[t + 1]):
+            row = out[a, :rungs]
             for k in range(rungs):
-                pooled[t, k] += masses[a] * out[a, k]
+                mean[k] += masses[a] * row[k]
         # In a second pass, so that nothing cancels.
         for a in range(offsets[t], offsets[t + 1]):
+            row = out[a, :rungs]
             for k in range(rungs):
-                pooled[t, rungs + k] += masses[a] * (out[a, k] - pooled[t, k]) ** 2
+                off = row[k] - mean[k]
+                variance[k] += masses[a] * off * off
         least = _LEAST / (offsets[t + 1] - offsets[t])
         for p in range(parts.size):
             reach = _EDGE * (sizes[t] / parts[p] if sizes[t] > parts[p] else 1.0)
-            low, high = offsets[t], offsets[t]
-            for k in range(wide + 1):
-                total[k] = 0.0
+            low, high, weight = offsets[t], offsets[t], 0.0
+            total[:] = 0.0
             for a in range(offsets[t], offsets[t + 1]):
                 # One enters or one leaves, until the region is that of a.
                 while True:
                     if high < offsets[t + 1] and places[high] <= places[a] + reach:
-                        row, sign = high, 1.0
+                        moved, sign = high, 1.0
                         high += 1
                     elif places[low] < places[a] - reach:
-                        row, sign = low, -1.0
+                        moved, sign = low, -1.0
                         low += 1
                     else:
                         break
-                    mass = sign * (masses[row] if masses[row] > least else least)
+                    mass = sign * (masses[moved] if masses[moved] > least else least)
+                    row = out[moved, columns[0] : columns[1]]
                     for k in range(wide):
-                        total[k] += mass * out[row, columns[0] + k]
-                    total[wide] += mass
+                        total[k] += mass * row[k]
+                    weight += mass
+                region, per_weight = out[a, target + p * wide : target + (p + 1) * wide], 1.0 / weight
                 for k in range(wide):
-                    out[a, target + p * wide + k] = total[k] / total[wide]
+                    region[k] = total[k] * per_weight

@@ -30,15 +30,16 @@ def _start_adaptive(key: Any, whole: int, point: int) -> dict[str, Any]:
     network = {
         "whole1": _layer(keys[0], len(SAMPLE_FEATURES), whole),
         "whole2": _layer(keys[1], whole, whole),
-        "whole_to_point": _layer(keys[2], whole, point),
-        "whole_to_shares": _layer(keys[3], whole, rungs, 0.1),
+        "gates": _layer(keys[2], whole, 2 * point + rungs, 0.1),
+        "shifts": _layer(keys[3], whole, 2 * point + rungs, 0.1),
         "background": _layer(keys[4], whole, 1, 0.1),
         "point1": _layer(keys[5], len(POINT_FEATURES), point),
         "point2": _layer(keys[6], point, point),
         "shares": _layer(keys[7], point, rungs, 0.1),
     }
     prior = -0.5 * ((ANSWERS - _PRIOR_CENTRE) / _PRIOR_WIDTH) ** 2
-    network["whole_to_shares"]["bias"] = jnp.asarray(prior, jnp.float32)
+    network["gates"]["bias"] = jnp.ones(2 * point + rungs)
+    network["shifts"]["bias"] = network["shifts"]["bias"].at[2 * point :].set(prior)
     return network
 
 
@@ -63,9 +64,13 @@ def _embed(network: dict[str, Any], wholes: Any) -> Any:
 
 def _adaptive(network: dict[str, Any], wholes: Any, sizes: Any, points: Any, own: Any) -> tuple[Any, Any]:
     whole = _embed(network, wholes)
-    hidden = jax.nn.relu(_linear(network["point1"], points) + _linear(network["whole_to_point"], whole)[own])
-    hidden = jax.nn.relu(_linear(network["point2"], hidden))
-    logits = _linear(network["shares"], hidden) + _linear(network["whole_to_shares"], whole)[own]
+    ends = np.cumsum([network[name]["bias"].size for name in ("point1", "point2")])
+    gates, shifts = (jnp.split(_linear(network[part], whole), ends, axis=1) for part in ("gates", "shifts"))
+
+    def told(layer: int, name: str, x: Any) -> Any:
+        return gates[layer][own] * _linear(network[name], x) + shifts[layer][own]
+
+    logits = told(2, "shares", jax.nn.relu(told(1, "point2", jax.nn.relu(told(0, "point1", points)))))
     epsilon = jax.nn.sigmoid(_linear(network["background"], whole)[:, 0] - FAINTEST - jnp.log(sizes))
     return jax.nn.softmax(logits, axis=-1), epsilon
 
