@@ -231,6 +231,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "simple_bounded_losses": lambda: _losses("simple_bounded"),
     "worlds": worlds,
     "real": real,
+    "real_held": lambda: real("real_data_held"),
     "every_size": every_size,
     "worst_settings": worst_settings,
     "large_n": large_n,
