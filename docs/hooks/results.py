@@ -138,8 +138,8 @@ def best_possible() -> str:
     head = ["", f"mean excess, {rows[0]['tasks']} tasks", "beyond the best of its kind"]
     return (
         f"{_table(head, lines)}\n\nOn all {all_tasks['tasks']} tasks {_NAMES[near['method']]} has "
-        f"{float(all_tasks['mean_excess_bits']):.4f}. So **{floor:.4f} ± {float(near[_OF_THAT]):.4f} bits** is the least "
-        "that a selector of one bandwidth can have there."
+        f"{float(all_tasks['mean_excess_bits']):.4f}. So **{floor:.4f} ± {float(near[_OF_THAT]):.4f} bits** is the "
+        "least that a selector of one bandwidth can have there."
     )
 
 
