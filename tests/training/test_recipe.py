@@ -43,10 +43,10 @@ def test_the_limits_of_multifamily_hold_the_central_99_percent_of_its_tasks():
         assert np.mean((column < low) | (column > high)) == pytest.approx(0.01, abs=0.003)
 
 
-def edited(tmp_path, old, new):
+def edited(tmp_path, old, new, name="gmm8"):
     from importlib import resources
 
-    text = (resources.files("amortized_kde.training") / "recipes" / "gmm8.toml").read_text()
+    text = (resources.files("amortized_kde.training") / "recipes" / f"{name}.toml").read_text()
     assert old in text
     path = tmp_path / "mine.toml"
     path.write_text(text.replace(old, new))
@@ -87,3 +87,22 @@ def test_own_tasks_are_found_beside_the_recipe(tmp_path):
     (tmp_path / "tasks.py").write_text("class Other: pass\n")
     with pytest.raises(InvalidParameterError, match="Mine"):
         find_world(recipe)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("mixtures = 192", "mixtures = 576", "leave some tasks"),
+        ("[again]", "[again]\nevery = 1", "unknown entry 'every'"),
+        ("steps = 800", "steps = 0", "at least one step"),
+        ('output = "single"', 'output = "adaptive"', "only tasks of the output 'single'"),
+    ],
+)
+def test_tasks_that_cannot_be_used_again(tmp_path, old, new, word):
+    with pytest.raises(InvalidParameterError, match=word):
+        find_recipe(edited(tmp_path, old, new, "single"))
+
+
+def test_a_recipe_without_tasks_that_come_again_says_nothing_of_them():
+    assert "again" not in find_recipe("adaptive").as_card()
+    assert find_recipe("single").as_card()["again"] == {"steps": 800, "families": 448, "mixtures": 192}

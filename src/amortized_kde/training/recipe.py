@@ -15,6 +15,7 @@ from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.tasks import World, own_world, world
 
 __all__ = [
+    "Again",
     "Early",
     "LadderNetwork",
     "LadderRecipe",
@@ -124,6 +125,22 @@ class LadderTasks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Again:
+    """Tasks that are used again: those of so many steps are made, and further steps take them in turn (0: none are).
+
+    Of a step's tasks so many are of the ten families, and of mixtures of 32 components, all between bounds that are
+    told and with n uniform on 5 .. 256; the others are of the broad world.
+    """
+
+    steps: int
+    families: int
+    mixtures: int
+
+
+_NEVER = Again(steps=0, families=0, mixtures=0)
+
+
+@dataclass(frozen=True, kw_only=True)
 class LadderRecipe:
     """Everything that decides the weights of a model in the sample's own frame; Adam's rate falls along a cosine.
 
@@ -143,6 +160,7 @@ class LadderRecipe:
     network: LadderNetwork
     optimiser: Optimiser
     tasks: LadderTasks
+    again: Again = _NEVER
 
     @property
     def every(self) -> int:
@@ -156,7 +174,7 @@ class LadderRecipe:
 
     def as_card(self) -> dict[str, Any]:
         """Give the recipe as plain data."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key != "again" or self.again != _NEVER}
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -193,6 +211,7 @@ def find_recipe(name: str) -> Recipe | LadderRecipe:
         raise InvalidParameterError(f"{name} is not valid TOML ({error}).") from None
     if entries.get("world") == "broad":
         made: LadderRecipe = _build(LadderRecipe, entries, name)
+        _check_again(made)
         return made
     recipe: Recipe = _build(Recipe, {**entries, "folder": folder}, name)
     _check(recipe)
@@ -207,7 +226,7 @@ def _build(kind: Any, entries: dict[str, Any], where: str) -> Any:
     made = {}
     for name, f in known.items():
         if name not in entries:
-            if name in ("notes", "folder", "limits"):
+            if name in ("notes", "folder", "limits", "again"):
                 continue
             raise InvalidParameterError(f"{where} lacks the entry {name!r}.")
         made[name] = _value(f.type, entries[name], f"{where}: {name}")
@@ -244,6 +263,18 @@ def _check(recipe: Recipe) -> None:
     for sentence, broken in wrong.items():
         if broken:
             raise InvalidParameterError(f"recipe {recipe.name}: {sentence}.")
+
+
+def _check_again(recipe: LadderRecipe) -> None:
+    again = recipe.again
+    if again == _NEVER:
+        return
+    if recipe.network.output != "single":
+        raise InvalidParameterError(f"recipe {recipe.name}: only tasks of the output 'single' can be used again.")
+    if min(again.steps - 1, again.families, again.mixtures, recipe.batch - again.families - again.mixtures - 1) < 0:
+        raise InvalidParameterError(
+            f"recipe {recipe.name}: again needs at least one step, and families and mixtures must leave some tasks."
+        )
 
 
 def find_world(recipe: Recipe) -> World:

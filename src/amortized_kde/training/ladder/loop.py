@@ -26,6 +26,7 @@ from amortized_kde.training.checkpoint import (
     write_checkpoint,
     write_log,
 )
+from amortized_kde.training.ladder.curves import Curves
 from amortized_kde.training.ladder.networks import FORWARD, START
 from amortized_kde.training.ladder.objectives import OBJECTIVES
 from amortized_kde.training.ladder.prepared import Inputs, Prepared
@@ -86,17 +87,21 @@ class _Learner:
             }
         return State(network, self._steps.optimiser.init(network), network)
 
-    def answer(self, network: Any, prepared: Prepared) -> tuple[Array, ...]:
+    def answer(self, network: Any, prepared: Prepared | Curves) -> tuple[Array, ...]:
         outputs = (np.asarray(out, np.float64) for out in self._steps.forward(network, *prepared.inputs))
+        if isinstance(prepared, Curves):
+            return tuple(outputs)
         return tuple(out[: len(prepared.description.points)] if out.ndim == 2 else out for out in outputs)
 
-    def update(self, state: State, prepared: Prepared, slopes: tuple[Array, ...]) -> State:
+    def update(self, state: State, prepared: Prepared | Curves, slopes: tuple[Array, ...]) -> State:
         filled = []
-        each = np.repeat(prepared.weights, np.diff(prepared.description.offsets))
         for slope in slopes:
-            rows = len(prepared.inputs.points) if slope.ndim == 2 else len(slope)
+            rows, weights = len(slope), prepared.weights
+            if slope.ndim == 2 and isinstance(prepared, Prepared):
+                rows = len(prepared.inputs.points)
+                weights = np.repeat(weights, np.diff(prepared.description.offsets))[:, None]
             filled.append(np.zeros((rows, *slope.shape[1:]), np.float32))
-            filled[-1][: len(slope)] = slope * (each[:, None] if slope.ndim == 2 else prepared.weights)
+            filled[-1][: len(slope)] = slope * weights
         updated: State = self._steps.update(state, prepared.inputs, tuple(filled))
         return updated
 
@@ -136,7 +141,7 @@ class _Run:
             self.validation = self.source.validation()
         return changed
 
-    def step(self, prepared: Prepared) -> None:
+    def step(self, prepared: Prepared | Curves) -> None:
         outputs = self.learner.answer(self.state.network, prepared)
         scores, slopes = self.objective(prepared, outputs, exact=False)
         self.state = self.learner.update(self.state, prepared, slopes)

@@ -10,9 +10,10 @@ from amortized_kde.numerics.ladder_score import ladder_score_rows
 from amortized_kde.numerics.objective import floored_score_and_slope_rows
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.tasks.broad.shares import BOTH
+from amortized_kde.training.ladder.curves import Curves
 from amortized_kde.training.ladder.prepared import Prepared
 
-__all__ = ["OBJECTIVES", "Outputs"]
+__all__ = ["OBJECTIVES", "Outputs", "curves_of"]
 
 Array = NDArray[np.float64]
 Outputs = tuple[Array, ...]
@@ -66,19 +67,40 @@ def _adaptive(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Arr
     return scores / _LN2, (slopes / _LN2, epsilon_slopes / _LN2)
 
 
-def _single(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
-    tasks, bandwidths = prepared.tasks, prepared.description.scales * np.exp(outputs[0])
+def _single(prepared: Prepared | Curves, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
+    if isinstance(prepared, Curves):
+        scores, slopes, steepest = *prepared.at(outputs[0]), prepared.steepest
+    else:
+        scores, slopes = _at_bandwidths(prepared, outputs[0])
+        steepest = np.where(_between(prepared), _STEEPEST_BETWEEN, _STEEPEST)
+    return scores / _LN2, (np.clip(slopes, -steepest, steepest) / _LN2,)
+
+
+def curves_of(prepared: Prepared) -> Curves:
+    """Score tasks of `single` along a whole ladder of bandwidths, so that they can be used again."""
+    count = len(prepared.tasks)
+    found = [_at_bandwidths(prepared, np.full(count, at)) for at in Curves.LADDER]
+    scores, slopes = (np.stack(parts, axis=1).astype(np.float32) for parts in zip(*found, strict=True))
+    steepest = np.where(_between(prepared), _STEEPEST_BETWEEN, _STEEPEST)
+    return Curves(prepared.inputs.without_points(), prepared.weights, scores, slopes, steepest)
+
+
+def _between(prepared: Prepared) -> NDArray[np.bool_]:
+    return np.asarray((prepared.tasks.told == BOTH) & (prepared.tasks.sizes > _FEW))
+
+
+def _at_bandwidths(prepared: Prepared, logs: Array) -> tuple[Array, Array]:
+    """Give scores of the bandwidths with these logarithms, in units of the scale, and derivatives by them, in nats."""
+    tasks, bandwidths = prepared.tasks, prepared.description.scales * np.exp(logs)
     scores, slopes = np.empty(len(tasks)), np.empty(len(tasks))
-    between = (tasks.told == BOTH) & (tasks.sizes > _FEW)
-    floors = np.where(between, 0.0, _FLOOR)
+    floors = np.where(_between(prepared), 0.0, _FLOOR)
     judged = (tasks.values, tasks.offsets, bandwidths, tasks.lower, tasks.upper, prepared.at, prepared.background)
     run_in_pieces(
         lambda start, stop: floored_score_and_slope_rows(*judged, floors, scores, slopes, start, stop),
         len(tasks),
         operations=float(tasks.values.size) * prepared.at.shape[1],
     )
-    steepest = np.where(between, _STEEPEST_BETWEEN, _STEEPEST)
-    return scores / _LN2, (np.clip(slopes, -steepest, steepest) / _LN2,)
+    return scores, slopes
 
 
 OBJECTIVES: dict[str, Objective] = {"adaptive": _adaptive, "single": _single}

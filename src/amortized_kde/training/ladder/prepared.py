@@ -14,7 +14,17 @@ from amortized_kde.sample import Samples
 from amortized_kde.tasks.broad import broad_batch
 from amortized_kde.training.recipe import LadderRecipe
 
-__all__ = ["Inputs", "Prepared", "Tasks", "prepare_step", "prepare_tasks", "prepare_validation", "standards"]
+__all__ = [
+    "EACH",
+    "Inputs",
+    "Prepared",
+    "Tasks",
+    "prepare_step",
+    "prepare_tasks",
+    "prepare_validation",
+    "standards",
+    "thinned_draws",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -24,7 +34,7 @@ Single = NDArray[np.float32]
 _ROWS = 8192
 # Of so many ascending draws one is kept, at random: the mean over those kept is as unbiased as that over all, and
 # nearly as free of noise, at an eighth of its cost.
-_EACH = 8
+EACH = 8
 # A stream of its own, after those of the broad world.
 _KEPT = 108
 
@@ -36,6 +46,10 @@ class Inputs(NamedTuple):
     sizes: Single
     points: Single
     own: NDArray[np.int32]
+
+    def without_points(self) -> "Inputs":
+        """Give what a network sees that asks for the sample alone."""
+        return Inputs(self.wholes, self.sizes, self.points[:0], self.own[:0])
 
 
 class Tasks(Protocol):
@@ -109,12 +123,18 @@ def prepare_tasks(tasks: Tasks, at: Array, weights: Array, given: Standards) -> 
 
 
 def _prepare(recipe: LadderRecipe, count: int, given: Standards, *, seed: int, first: int) -> Prepared:
-    tasks = broad_batch(count, seed=seed, first=first, draws=_EACH * recipe.draws, large=recipe.large)
-    at = np.sort(tasks.draws, axis=1).reshape(count, recipe.draws, _EACH)
-    chance = indexed_uniforms(stream_words(seed, _KEPT), first * recipe.draws, count * recipe.draws)
-    kept = (_EACH * chance).astype(np.int64).reshape(count, recipe.draws, 1)
-    at = np.take_along_axis(at, kept, axis=2)[:, :, 0]
+    tasks = broad_batch(count, seed=seed, first=first, draws=EACH * recipe.draws, large=recipe.large)
+    at = thinned_draws(tasks.draws, seed=seed, first=first)
     return prepare_tasks(tasks, at, np.asarray(tasks.sizes**recipe.size_power, np.float64), given)
+
+
+def thinned_draws(draws: Array, *, seed: int, first: int) -> Array:
+    """Give one of every `EACH` ascending draws (tasks, m), chosen by the task's number, the first of which is given."""
+    count, kept = len(draws), draws.shape[1] // EACH
+    at = np.sort(draws, axis=1).reshape(count, kept, EACH)
+    chance = indexed_uniforms(stream_words(seed, _KEPT), first * kept, count * kept)
+    chosen = (EACH * chance).astype(np.int64).reshape(count, kept, 1)
+    return np.take_along_axis(at, chosen, axis=2)[:, :, 0]
 
 
 def _inputs(found: Description, tasks: Tasks, given: Standards) -> Inputs:
@@ -127,8 +147,9 @@ def _inputs(found: Description, tasks: Tasks, given: Standards) -> Inputs:
 
 
 def prepare_step(recipe: LadderRecipe, step: int, given: Standards) -> Prepared:
-    """Make the tasks of a step."""
-    return _prepare(recipe, recipe.batch, given, seed=recipe.seed, first=step * recipe.batch)
+    """Make the tasks of a step that are of the broad world."""
+    count = recipe.batch - recipe.again.families - recipe.again.mixtures
+    return _prepare(recipe, count, given, seed=recipe.seed, first=step * count)
 
 
 def prepare_validation(recipe: LadderRecipe, given: Standards) -> Prepared:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde.ladder_network import Standards
+from amortized_kde.training.ladder.again import curves_of_step
+from amortized_kde.training.ladder.curves import Curves
 from amortized_kde.training.ladder.prepared import Prepared, prepare_step, prepare_validation, standards
 from amortized_kde.training.recipe import LadderNetwork, LadderRecipe, Optimiser
 
@@ -84,7 +86,7 @@ class Source(Protocol):
         """Weights to start from, by ``layer.part``; none for random ones."""
         ...
 
-    def step(self, step: int) -> Prepared:
+    def step(self, step: int) -> Prepared | Curves:
         """Make the tasks of a step."""
         ...
 
@@ -110,7 +112,7 @@ class Source(Protocol):
 
 
 class BroadSource:
-    """The broad world, of which every step sees new tasks; nothing is learned but the network."""
+    """The broad world: every step sees new tasks, or those of a former step; nothing is learned but the network."""
 
     # A few tasks with a heavy tail decide which validation is lowest; the last step's rate is the smallest.
     keeps_best = False
@@ -118,10 +120,17 @@ class BroadSource:
     def __init__(self, recipe: LadderRecipe) -> None:
         self._recipe, self.standards = recipe, standards(recipe)
         self.start: Mapping[str, NDArray[np.float64]] = {}
+        self._kept: dict[int, Curves] = {}
 
-    def step(self, step: int) -> Prepared:
-        """Make tasks step B .. step B + B - 1."""
-        return prepare_step(self._recipe, step, self.standards)
+    def step(self, step: int) -> Prepared | Curves:
+        """Make tasks step B .. step B + B - 1; if tasks are used again, give what is kept of them."""
+        recipe = self._recipe
+        if recipe.again.steps == 0:
+            return prepare_step(recipe, step, self.standards)
+        number = step % recipe.again.steps
+        if number not in self._kept:
+            self._kept[number] = curves_of_step(recipe, number, self.standards)
+        return self._kept[number]
 
     def validation(self) -> Prepared:
         """Make the tasks of the recipe's validation seed."""
