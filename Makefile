@@ -70,8 +70,8 @@ wheel: $(VENV)/.dev
 	cd build && empty/bin/amortized-kde fit ../examples/galaxies.csv --json && empty/bin/amortized-kde models
 
 bench: $(VENV)/.bench $(VENV)/.compiled
-	$(BIN)/python benchmarks/selectors.py
-	$(BIN)/python benchmarks/tasks.py
+	$(BIN)/python benchmarks/selector_speed.py
+	$(BIN)/python benchmarks/task_speed.py
 	$(BIN)/python benchmarks/first_use.py
 	$(BIN)/python benchmarks/training_step.py
 	$(BIN)/python benchmarks/ensembles.py

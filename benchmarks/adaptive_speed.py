@@ -6,13 +6,9 @@ Best of the repeats, compiled loops warm; absolute times depend on the machine. 
 included, is in benchmarks/first_use.py.
 """
 
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
-
 import argparse
 import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable

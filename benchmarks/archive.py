@@ -7,11 +7,6 @@ that it should have, one is the same with a quarter of the places, one has neith
 archive.csv: scores in bits, and what each method loses to the tuned model with a 95 % interval. Some minutes.
 """
 
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
-
 import argparse
 import csv
 import tempfile
@@ -20,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
-from amortized_kde.training.archive.pairs import Pairs, read_pairs
-from amortized_kde.training.archive.recipe import archive_recipe
-from amortized_kde.training.archive.report import table_lines
-from amortized_kde.training.archive.train import train_archive
+from amortized_kde.research.training.archive.pairs import Pairs, read_pairs
+from amortized_kde.research.training.archive.recipe import archive_recipe
+from amortized_kde.research.training.archive.report import table_lines
+from amortized_kde.research.training.archive.train import train_archive
 
 DAYS, MEMBERS = 730, 20
 # Places, bias, slope of the forecast's mean, and spread relative to what it should be.

@@ -3,22 +3,17 @@
     python benchmarks/awkward_data.py [--out results]
 
 Every library is used as its manual shows, and judged by what it returns; nothing in the table is written by hand. The
-judges are in amortized_kde/benchmark/awkward/judges.py. Libraries that are not installed are left out, and named.
+judges are in amortized_kde/contests/awkward/judges.py. Libraries that are not installed are left out, and named.
 """
-
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
 
 import argparse
 from pathlib import Path
 
 from rich.progress import track
 
-from amortized_kde.benchmark.awkward.cases import awkward_cases
-from amortized_kde.benchmark.awkward.libraries import LIBRARIES
-from amortized_kde.benchmark.awkward.table import row_of, to_markdown, write_rows
+from contests.awkward.cases import awkward_cases
+from contests.awkward.libraries import LIBRARIES
+from contests.awkward.table import row_of, to_markdown, write_rows
 
 
 def main() -> None:

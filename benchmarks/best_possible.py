@@ -4,14 +4,9 @@
 
 The tasks are the first ones of `benchmarks/excess.py`, judged as there. For each a Markov chain draws mixtures from
 the posterior of its sample; their mean is the best possible density, and the bandwidth that is best for it the best
-possible selector's (`benchmark/best_possible.py`). Differences are paired, so that they hold for all tasks of that bed:
+possible selector's (`contests/best_possible.py`). Differences are paired, so that they hold for all tasks of that bed:
 its means, less the differences here. About twelve minutes on two cores; --sweeps shows what longer chains would change.
 """
-
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
 
 import argparse
 import csv
@@ -22,15 +17,15 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
-from amortized_kde.benchmark.adaptive import adaptive_scores
-from amortized_kde.benchmark.best_possible import best_possible
-from amortized_kde.benchmark.judge import judge_by_draws
-from amortized_kde.benchmark.oracle import best_bandwidths
-from amortized_kde.domain import Bounds
+from amortized_kde.data.support import Bounds
 from amortized_kde.errors import AmortizedKdeWarning
-from amortized_kde.models import load_model
-from amortized_kde.selectors import SELECTORS
-from amortized_kde.tasks import draw_tasks, world
+from amortized_kde.learned.store import load_model
+from amortized_kde.research.reproduction.judge import judge_by_draws
+from amortized_kde.research.reproduction.oracle import best_bandwidths
+from amortized_kde.research.tasks import draw_tasks, world
+from amortized_kde.selection import SELECTORS
+from contests.adaptive import adaptive_scores
+from contests.best_possible import best_possible
 
 SEED = 4_000_000_000
 CHUNK = 250

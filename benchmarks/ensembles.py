@@ -11,11 +11,6 @@ scores of --cluster ensembles on one worker process and on two, one compiled thr
 Everything is written to ensembles.csv.
 """
 
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
-
 import argparse
 import csv
 import math

@@ -4,15 +4,10 @@
 
 Worlds: the ten families, mixtures of 32 Gaussians, and the fifteen Marron-Wand densities. At full scale there are
 50,000 tasks of each size up to 256 (Marron-Wand: 15,000), then 2000, 300, 40 and 10; --tasks is the most of any size.
-Selectors whose time grows with n^2 are left out above a size, and the report says so (benchmark/size_scores.py). Scores
+Selectors whose time grows with n^2 are left out above a size, and the report says so (contests/size_scores.py). Scores
 are means over 1024 draws from each true density. Every chunk of tasks is kept in the folder .rivals of the output
 folder: a run that is stopped goes on where it was, and a model that was trained anew costs only its own column.
 """
-
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
 
 import argparse
 import warnings
@@ -20,12 +15,12 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from amortized_kde.benchmark.protocol import TRUTH
-from amortized_kde.benchmark.rival_store import FOLDER
-from amortized_kde.benchmark.rivals import CLASSICAL, UNDER_TEST
-from amortized_kde.benchmark.size_report import report_sizes, write_sizes
-from amortized_kde.benchmark.size_scores import SIZES, TASKS, WORLDS, cell_of, score_cell
 from amortized_kde.errors import AmortizedKdeWarning
+from amortized_kde.research.reproduction.protocol import TRUTH
+from contests.rival_store import FOLDER
+from contests.rivals import CLASSICAL, UNDER_TEST
+from contests.size_report import report_sizes, write_sizes
+from contests.size_scores import SIZES, TASKS, WORLDS, cell_of, score_cell
 
 
 def main() -> None:

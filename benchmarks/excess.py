@@ -3,14 +3,9 @@
     python benchmarks/excess.py [--tasks 50000] [--out results]
 
 Every method sees the same tasks and the same 1024 evaluation draws; sums are in float64. The oracle is the best
-single bandwidth for each task (benchmark/oracle.py), and never worse than a method with a single one. The seed of the
+single bandwidth for each task (contests/oracle.py), and never worse than a method with a single one. The seed of the
 tasks is used nowhere else, neither for training nor for validation.
 """
-
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
 
 import argparse
 import csv
@@ -21,14 +16,14 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
-from amortized_kde.benchmark.adaptive import adaptive_scores
-from amortized_kde.benchmark.judge import judge_by_draws
-from amortized_kde.benchmark.oracle import best_bandwidths
-from amortized_kde.domain import Bounds
+from amortized_kde.data.support import Bounds
 from amortized_kde.errors import AmortizedKdeWarning
-from amortized_kde.models import load_model
-from amortized_kde.selectors import SELECTORS
-from amortized_kde.tasks import draw_tasks, world
+from amortized_kde.learned.store import load_model
+from amortized_kde.research.reproduction.judge import judge_by_draws
+from amortized_kde.research.reproduction.oracle import best_bandwidths
+from amortized_kde.research.tasks import draw_tasks, world
+from amortized_kde.selection import SELECTORS
+from contests.adaptive import adaptive_scores
 
 SEED = 4_000_000_000
 CHUNK = 2_500

@@ -5,14 +5,10 @@
 Each first run gets an empty folder for compiled loops. Best of the repeats; absolute times depend on the machine.
 """
 
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
-
 import argparse
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path

@@ -4,23 +4,18 @@
 
 The whole call on an unsorted array counts: bandwidth and density. All take turns in one run, and of each the best time
 counts; what matters is the ratio. Errors are those of the densities, as integrals against the truth. KDEpy's ISJ gives
-its bandwidth in the wrong units (amortized_kde/benchmark/large_n.py): its errors are shown as it is, and with that
+its bandwidth in the wrong units (amortized_kde/contests/large_n.py): its errors are shown as it is, and with that
 mended. Where its bandwidth is finer than the grid, its values on the grid are too large besides; the last column says
 what they sum to.
 """
-
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
 
 import argparse
 import warnings
 from pathlib import Path
 
-from amortized_kde.benchmark.large_n import ESTIMATORS, KDEPY, TRUTHS, compare, peak_memory, write_rows
 from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.numerics.threads import available_threads
+from contests.large_n import ESTIMATORS, KDEPY, TRUTHS, compare, peak_memory, write_rows
 
 
 def main() -> None:

@@ -2,15 +2,10 @@
 
     python benchmarks/marron_wand.py [--replicates 200] [--method amortized] [--no-r] [--out results]
 
-The densities are cut to [-4, 4], and every method is told these bounds (benchmark/rivals.py). Expected scores are
+The densities are cut to [-4, 4], and every method is told these bounds (contests/rivals.py). Expected scores are
 integrals, exact to 1e-5 bits. "No worse" means: at most two standard errors of the paired difference above the rival.
 Scores of rivals are kept in the folder .rivals of the output folder; the method under test is computed anew.
 """
-
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
 
 import argparse
 import warnings
@@ -18,13 +13,13 @@ from pathlib import Path
 
 from rich.progress import track
 
-from amortized_kde.benchmark.contest import ORACLE, Contest, excess_of
-from amortized_kde.benchmark.contest_report import ContestResult, draw_contest, report_contest, write_contest
-from amortized_kde.benchmark.marron_wand import MIXTURES, marron_wand
-from amortized_kde.benchmark.r_rivals import has_r
-from amortized_kde.benchmark.rival_store import FOLDER
-from amortized_kde.benchmark.rivals import CLASSICAL, SCIPY, UNDER_TEST
 from amortized_kde.errors import AmortizedKdeWarning
+from contests.contest import ORACLE, Contest, excess_of
+from contests.contest_report import ContestResult, draw_contest, report_contest, write_contest
+from contests.marron_wand import MIXTURES, marron_wand
+from contests.r_rivals import has_r
+from contests.rival_store import FOLDER
+from contests.rivals import CLASSICAL, SCIPY, UNDER_TEST
 
 SIZES = (10, 30, 100, 256)
 # Serves nothing else: neither training nor validation nor any other table.

@@ -2,17 +2,12 @@
 
     python benchmarks/real_data.py [--splits 20] [--method amortized] [--no-r] [--out results] [--held]
 
-The columns, their bounds and their halves are fixed in benchmark/real_columns.py; without --held the open half is
+The columns, their bounds and their halves are fixed in contests/real_columns.py; without --held the open half is
 used. The held half is for one last look: do not run it while anything can still be changed. Rounded values are
-spread over their rounding unit, the same way for all methods (benchmark/real_splits.py), every method is told the same
-bounds, and scores are in units of the column's interquartile range (benchmark/real_scores.py). Scores of rivals are
+spread over their rounding unit, the same way for all methods (contests/real_splits.py), every method is told the same
+bounds, and scores are in units of the column's interquartile range (contests/real_scores.py). Scores of rivals are
 kept in the folder .rivals of the output folder; the method under test is computed anew.
 """
-
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
 
 import argparse
 import warnings
@@ -20,13 +15,13 @@ from pathlib import Path
 
 from rich.progress import track
 
-from amortized_kde.benchmark.r_rivals import R_RIVALS, has_r
-from amortized_kde.benchmark.real_columns import columns_of
-from amortized_kde.benchmark.real_report import RealResult, report_real, write_real
-from amortized_kde.benchmark.real_scores import cells_of, score_real
-from amortized_kde.benchmark.rival_store import FOLDER, file_name, kept_scores
-from amortized_kde.benchmark.rivals import RIVALS, UNDER_TEST
 from amortized_kde.errors import AmortizedKdeWarning
+from contests.r_rivals import R_RIVALS, has_r
+from contests.real_columns import columns_of
+from contests.real_report import RealResult, report_real, write_real
+from contests.real_scores import cells_of, score_real
+from contests.rival_store import FOLDER, file_name, kept_scores
+from contests.rivals import RIVALS, UNDER_TEST
 
 SEED = 8_120_000_000
 

@@ -8,24 +8,19 @@ above the rival, and scores of rivals are kept in the folder .rivals of the outp
 among the rivals: they need a finite domain, and on the exponential their expected score is infinite.
 """
 
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
-
 import argparse
 import warnings
 from pathlib import Path
 
 from rich.progress import track
 
-from amortized_kde.benchmark.contest import ORACLE, Contest, excess_of
-from amortized_kde.benchmark.contest_report import ContestResult, draw_contest, report_contest, write_contest
-from amortized_kde.benchmark.r_rivals import has_r
-from amortized_kde.benchmark.rival_store import FOLDER
-from amortized_kde.benchmark.rivals import CLASSICAL, SCIPY, UNDER_TEST
-from amortized_kde.benchmark.simple_bounded import simple_bounded
 from amortized_kde.errors import AmortizedKdeWarning
+from contests.contest import ORACLE, Contest, excess_of
+from contests.contest_report import ContestResult, draw_contest, report_contest, write_contest
+from contests.r_rivals import has_r
+from contests.rival_store import FOLDER
+from contests.rivals import CLASSICAL, SCIPY, UNDER_TEST
+from contests.simple_bounded import simple_bounded
 
 SIZES = (10, 30, 100, 256, 1000)
 # Serves nothing else: neither training nor validation nor any other table.

@@ -9,11 +9,6 @@ timed without the making of tasks; ours with it. All take turns; times are the b
 what counts.
 """
 
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
-
 import argparse
 import math
 import time
@@ -23,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from amortized_kde.numerics.threads import available_threads
-from amortized_kde.tasks import TaskBatch
-from amortized_kde.training.learner import Learner
-from amortized_kde.training.loop import prepare_step
-from amortized_kde.training.objective import scores_and_slopes
-from amortized_kde.training.recipe import find_recipe, find_world
+from amortized_kde.research.tasks import TaskBatch
+from amortized_kde.research.training.learner import Learner
+from amortized_kde.research.training.loop import prepare_step
+from amortized_kde.research.training.objective import scores_and_slopes
+from amortized_kde.research.training.recipe import find_recipe, find_world
 
 LN2 = math.log(2.0)
 

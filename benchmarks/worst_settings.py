@@ -3,14 +3,9 @@
     python benchmarks/worst_settings.py [--tasks 500] [--sizes 5 10 30 100 256] [--method amortized] [--out results]
 
 Settings are the ten families and mixtures of 1 to 32 components, with bounds that are known and not, and the kinds of
-the broad world in every way in which bounds are told there (benchmark/setting_scores.py). The broad world is the one
+the broad world in every way in which bounds are told there (contests/setting_scores.py). The broad world is the one
 that models are trained in; its tasks here are fresh. The ten worst settings against each reference are listed.
 """
-
-import sys
-
-# A script's own folder comes first in the search path, where selectors.py would hide the standard library's.
-sys.path.pop(0)
 
 import argparse
 import warnings
@@ -18,11 +13,11 @@ from pathlib import Path
 
 from rich.progress import track
 
-from amortized_kde.benchmark.paired import verdict
-from amortized_kde.benchmark.rivals import UNDER_TEST
-from amortized_kde.benchmark.setting_scores import REFERENCES, SIZES, all_settings, setting_differences
-from amortized_kde.benchmark.tables import write_csv
 from amortized_kde.errors import AmortizedKdeWarning
+from amortized_kde.research.reproduction.tables import write_csv
+from contests.paired import verdict
+from contests.rivals import UNDER_TEST
+from contests.setting_scores import REFERENCES, SIZES, all_settings, setting_differences
 
 COLUMNS = (
     *("group", "which", "bounds", "n", "reference", "tasks"),

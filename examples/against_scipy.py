@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import gaussian_kde
 
 import amortized_kde as akde
-from amortized_kde.figures import COLOURS, new_figure, save_figure
+from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
 
 FOLDS = 10
 SAMPLES = (

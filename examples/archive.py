@@ -16,13 +16,13 @@ import xarray as xr
 
 import amortized_kde.integrations.xarray  # noqa: F401  (registers .akde)
 from amortized_kde.cli import app
-from amortized_kde.figures import COLOURS, new_figure, save_figure
+from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
 from amortized_kde.integrations.xarray.archives import rows_of
-from amortized_kde.training.archive.pairs import read_pairs
-from amortized_kde.training.archive.recipe import archive_recipe
-from amortized_kde.training.archive.report import table_lines
-from amortized_kde.training.archive.split import HELD_OUT
-from amortized_kde.training.archive.train import train_archive
+from amortized_kde.research.training.archive.pairs import read_pairs
+from amortized_kde.research.training.archive.recipe import archive_recipe
+from amortized_kde.research.training.archive.report import table_lines
+from amortized_kde.research.training.archive.split import HELD_OUT
+from amortized_kde.research.training.archive.train import train_archive
 
 DAYS, MEMBERS = 1095, 20
 LATITUDES, LONGITUDES = np.arange(44.0, 56.0, 3.0), np.arange(0.0, 20.0, 4.0)

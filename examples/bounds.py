@@ -3,7 +3,7 @@
 import numpy as np
 
 import amortized_kde as akde
-from amortized_kde.figures import COLOURS, new_figure, save_figure
+from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
 
 RNG = np.random.default_rng(4)
 # Name, sample, bounds, and what the picture shows of the axis.

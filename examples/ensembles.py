@@ -7,8 +7,8 @@ weather regimes.
 import numpy as np
 
 import amortized_kde as akde
+from amortized_kde.density.plotting import new_figure, save_figure
 from amortized_kde.ensembles import log_densities
-from amortized_kde.figures import new_figure, save_figure
 
 DAYS = np.arange(0.25, 10.25, 0.25)
 LEVELS = np.linspace(-10.0, 18.0, 281)

@@ -5,7 +5,7 @@ The family here is Kumaraswamy's on [-1, 1]: with z = (x + 1)/2, F(x) = 1 - (1 -
 
 import numpy as np
 
-from amortized_kde.tasks import draw_tasks, own_world
+from amortized_kde.research.tasks import draw_tasks, own_world
 
 
 class Kumaraswamy:

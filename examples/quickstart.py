@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import amortized_kde as akde
-from amortized_kde.figures import new_figure, save_figure
+from amortized_kde.density.plotting import new_figure, save_figure
 
 ERUPTIONS = np.loadtxt(Path(__file__).with_name("faithful.csv"), delimiter=",", skiprows=1, usecols=0)
 

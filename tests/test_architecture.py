@@ -1,6 +1,7 @@
-"""The house plan (docs/architecture.md), read from the sources."""
+"""The import rule (docs/architecture.md), read from the sources."""
 
 import ast
+import inspect
 import os
 import subprocess
 import sys
@@ -12,60 +13,19 @@ import amortized_kde
 
 PACKAGE = Path(amortized_kde.__file__).parent
 
-# Imports go only downward in this table.
-RANKS = {
-    1: ["errors", "numerics", "figures", "sketch"],
-    2: [
-        *("reading", "weights", "sample", "domain", "shape", "background", "blend"),
-        *("moments", "kernels", "sums", "entropy"),
-    ],
-    3: ["parts", "composition", "distribution", "density", "features", "anchors", "ladder"],
-    4: ["score", "network", "ladder_network", "models"],
-    5: ["selectors", "tasks"],
-    6: ["estimate", "ensembles", "training"],
-    7: ["benchmark"],
-    8: ["integrations", "cli", "app"],
-}
-RANK = {room: rank for rank, rooms in RANKS.items() for room in rooms}
-# Neighbours of one rank that may lean on each other, and only in this direction.
-NEIGHBOURS = {
-    ("domain", "sample"),
-    ("sample", "reading"),
-    ("sample", "weights"),
-    ("weights", "reading"),
-    ("blend", "background"),
-    ("kernels", "background"),
-    ("kernels", "blend"),
-    ("kernels", "moments"),
-    ("moments", "blend"),
-    ("sums", "background"),
-    ("sums", "kernels"),
-    ("sums", "moments"),
-    ("composition", "parts"),
-    ("density", "composition"),
-    ("density", "distribution"),
-    ("density", "parts"),
-    ("numerics", "errors"),
-    ("figures", "errors"),
-    ("models", "network"),
-    ("ladder_network", "network"),
-    ("ladder", "features"),
-    ("ladder", "anchors"),
-    ("ensembles", "estimate"),
-    ("training", "ensembles"),
-    ("cli", "integrations"),
-    ("app", "integrations"),
-    ("cli", "app"),
-}
+# Each entry imports only what stands before it; `research` imports the library, and only `cli` imports `research`.
+ORDER = (
+    *("errors", "_types", "_outcome", "numerics", "data", "density", "learned", "selection", "score", "estimate"),
+    *("_compare", "ensembles", "integrations", "app", "research", "cli"),
+)
+LIBRARY = ORDER[: ORDER.index("app")]
 
-# Rooms with compiled loops; the decorators themselves live in numerics/jit.py.
-COMPILED_ROOMS = {"numerics", "features", "selectors", "tasks", "benchmark"}
 OPTIONAL = {"matplotlib", "pandas", "polars", "pyarrow", "jax", "optax", "equinox", "xarray", "sklearn", "streamlit"}
 OPTIONAL |= {"mpmath", "seaborn", "statsmodels", "KDEpy", "dask", "distributed", "zarr", "h5netcdf"}
 OPTIONAL |= {"altair", "openpyxl", "PIL"}
-# The rooms that exist for a library they need, and files and folders that do.
+# Files and folders that exist for a library that they need.
 OPTIONAL_WHERE = {
-    "training": {"jax", "optax", "equinox"},
+    "research/training": {"jax", "optax", "equinox"},
     "integrations/sklearn.py": {"sklearn"},
     "integrations/xarray": {"xarray"},
     "app": {"streamlit", "altair", "pandas", "PIL"},
@@ -74,7 +34,7 @@ OPTIONAL_WHERE = {
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
-def room_of(path):
+def part_of(path):
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
@@ -97,41 +57,54 @@ def imported(tree, *, top_level=False):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def rooms_imported(path):
-    for name in imported(ast.parse(path.read_text())):
-        parts = name.split(".")
-        if parts[0] == "amortized_kde" and len(parts) > 1 and parts[1] in RANK:
-            yield parts[1]
+def parts_imported(path):
+    """First names below the package of what a file imports from it."""
+    names = (name.split(".") for name in imported(ast.parse(path.read_text())))
+    return {name[1] for name in names if name[0] == "amortized_kde" and len(name) > 1 and name[1] in ORDER}
 
 
-def test_every_room_has_a_rank():
-    rooms = {room_of(path) for path in SOURCES} - {"__init__", "__main__"}
-    assert rooms <= set(RANK), f"give {rooms - set(RANK)} a rank here and in docs/architecture.md"
+def test_every_part_has_a_place():
+    parts = {part_of(path) for path in SOURCES} - {"__init__"}
+    assert parts == set(ORDER), "give new parts a place in ORDER and in docs/architecture.md"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_only_downward(path):
-    room = room_of(path)
-    if room in ("__init__", "__main__"):
+def test_imports_go_one_way(path):
+    part = part_of(path)
+    if part == "__init__":
         return
-    for other in set(rooms_imported(path)) - {room}:
-        assert RANK[other] < RANK[room] or (room, other) in NEIGHBOURS, f"{room} imports {other}"
+    allowed = LIBRARY if part == "research" else ORDER[: ORDER.index(part)]
+    assert parts_imported(path) <= {*allowed, part}
+
+
+def test_nothing_imports_the_benchmarks():
+    for path in SOURCES:
+        assert not {name.split(".")[0] for name in imported(ast.parse(path.read_text()))} & {"benchmarks", "contests"}
+
+
+def test_research_is_imported_when_a_command_needs_it():
+    for path in SOURCES:
+        if part_of(path) == "cli":
+            names = imported(ast.parse(path.read_text()), top_level=True)
+            assert not any(name.startswith("amortized_kde.research") for name in names), path.name
+
+
+def test_no_module_has_the_name_of_a_public_function():
+    public = {name for name in amortized_kde.__all__ if inspect.isfunction(getattr(amortized_kde, name))}
+    assert not public & {part_of(path) for path in SOURCES}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_compiler_has_one_door(path):
     tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}
-    if path != PACKAGE / "numerics" / "jit.py":
-        assert not tops & {"numba", "llvmlite"}
-    if "amortized_kde.numerics.jit" in imported(ast.parse(path.read_text())):
-        assert room_of(path) in COMPILED_ROOMS
+    assert path == PACKAGE / "numerics" / "jit.py" or not tops & {"numba", "llvmlite"}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_optional_libraries_are_imported_where_they_are_used(path):
     tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()), top_level=True)}
     place = path.relative_to(PACKAGE)
-    places = {room_of(path), place.as_posix(), place.parent.as_posix()}
+    places = {place.as_posix(), *(folder.as_posix() for folder in place.parents)}
     allowed = set().union(*(OPTIONAL_WHERE.get(place, set()) for place in places))
     assert not tops & (OPTIONAL - allowed)
 
@@ -139,7 +112,7 @@ def test_optional_libraries_are_imported_where_they_are_used(path):
 def test_the_page_is_thin():
     """Streamlit is known only to what draws the page and keeps its state; what is read and computed can do without."""
     drawing = {"page", "state", "memory", "paste_box"}
-    for path in (path for path in SOURCES if room_of(path) == "app"):
+    for path in (path for path in SOURCES if part_of(path) == "app"):
         tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}
         assert path.stem in drawing or path.stem.endswith("_view") or "streamlit" not in tops, path.name
 
@@ -147,7 +120,7 @@ def test_the_page_is_thin():
 def test_only_training_knows_jax():
     for path in SOURCES:
         tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}
-        assert room_of(path) == "training" or not tops & {"jax", "optax", "equinox"}
+        assert PACKAGE / "research" / "training" in path.parents or not tops & {"jax", "optax", "equinox"}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import amortized_kde as akde
-from amortized_kde.domain import read_bounds
+from amortized_kde.data.sample import read_sample
+from amortized_kde.data.support import read_bounds
 from amortized_kde.errors import (
     AmortizedKdeError,
     BadRowsWarning,
@@ -18,7 +19,6 @@ from amortized_kde.errors import (
     InvalidParameterError,
     InvalidSampleError,
 )
-from amortized_kde.sample import read_sample
 
 # Trained selectors have tests of their own, and obey the laws in tests/contracts.
 METHODS = [name for name in akde.selectors() if not name.startswith("amortized")]

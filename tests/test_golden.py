@@ -20,13 +20,13 @@ import pytest
 from safetensors.numpy import save
 
 import amortized_kde as akde
-from amortized_kde.benchmark.heldout import held_out_scores
+from amortized_kde._compare import held_out_scores
+from amortized_kde.data.sample import read_sample
 from amortized_kde.ensembles import Dressing
 from amortized_kde.errors import AmortizedKdeWarning, DegenerateSampleError, UnlikeTrainingWarning
-from amortized_kde.features import moments, network_inputs
-from amortized_kde.ladder import describe
-from amortized_kde.models import load_model
-from amortized_kde.sample import read_sample
+from amortized_kde.learned.adaptive.features import describe
+from amortized_kde.learned.paper.features import moments, network_inputs
+from amortized_kde.learned.store import load_model
 
 FOLDER = Path(__file__).parent / "fixtures" / "golden"
 OWN_FRAME = ("adaptive", "single")
@@ -255,9 +255,9 @@ def training_losses(name):
 
 
 def _train(name, out):
-    from amortized_kde.training.ladder.loop import train_ladder
-    from amortized_kde.training.loop import train
-    from amortized_kde.training.recipe import Again, find_recipe
+    from amortized_kde.research.training.ladder.loop import train_ladder
+    from amortized_kde.research.training.loop import train
+    from amortized_kde.research.training.recipe import Again, find_recipe
 
     if name == "archive":
         return _train_archive(out)
@@ -272,9 +272,9 @@ def _train(name, out):
 
 
 def _train_archive(out):
-    from amortized_kde.training.archive.pairs import read_pairs
-    from amortized_kde.training.archive.recipe import archive_recipe
-    from amortized_kde.training.archive.train import train_archive
+    from amortized_kde.research.training.archive.pairs import read_pairs
+    from amortized_kde.research.training.archive.recipe import archive_recipe
+    from amortized_kde.research.training.archive.train import train_archive
 
     rng = np.random.default_rng(24)
     x = rng.normal(0.0, 3.0, (600, 1)) + rng.normal(size=(600, 10))
@@ -327,9 +327,9 @@ def test_answers_are_those_that_were_kept(name):
 
 
 FAULTS = (
-    ("selectors.large", "_DOUBT", 3.0, lambda: selector_answers("amortized:adaptive"), "one"),
-    ("selectors.ladder", "_FAR", 0.5, lambda: unlike_training("adaptive"), "unlike"),
-    ("ladder", "_FARTHEST", 1e2, own_frame_features, "sample features"),
+    ("learned.adaptive.large", "_DOUBT", 3.0, lambda: selector_answers("amortized:adaptive"), "one"),
+    ("learned.adaptive.prediction", "_FAR", 0.5, lambda: unlike_training("adaptive"), "unlike"),
+    ("learned.adaptive.features", "_FARTHEST", 1e2, own_frame_features, "sample features"),
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from amortized_kde import KernelDensity, log_score
-from amortized_kde.domain import Domain
+from amortized_kde.data.support import Domain
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.score import (
     expected_score_by_draws,

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import amortized_kde as akde
 from amortized_kde.cli import app
-from amortized_kde.selectors import SELECTORS
+from amortized_kde.selection import SELECTORS
 
 ROOT = Path(__file__).parents[2]
 # The two defaults first, then the paper's.

@@ -3,7 +3,7 @@
 from amortized_kde import ensembles, errors
 from amortized_kde.density import KernelDensity
 from amortized_kde.estimate import bandwidth, fit, selectors
-from amortized_kde.models import models
+from amortized_kde.learned.store import models
 from amortized_kde.score import log_score
 
 __all__ = [

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from amortized_kde.background import Background
+from amortized_kde.data.sample import Nan, Sample, Samples, check_nan, read_sample, read_samples
+from amortized_kde.data.support import Bounds, check_inside, read_bounds, working_domain
 from amortized_kde.density import KernelDensity
-from amortized_kde.domain import Bounds, check_inside, read_bounds, working_domain
+from amortized_kde.density.background import Background
+from amortized_kde.density.sums import LARGE
 from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, FallbackWarning, UnlikeTrainingWarning
-from amortized_kde.sample import Nan, Sample, Samples, check_nan, read_sample, read_samples
-from amortized_kde.selectors import (
+from amortized_kde.selection import (
     FAILURES,
     FALLBACKS,
     SELECTORS,
@@ -29,7 +30,6 @@ from amortized_kde.selectors import (
     smooth,
     ways_unlike,
 )
-from amortized_kde.sums import LARGE
 
 __all__ = ["DEFAULT_METHOD", "bandwidth", "fit", "rows_outside", "selectors", "warn_of_rows"]
 

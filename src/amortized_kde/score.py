@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from amortized_kde.data.sample import read_numbers
+from amortized_kde.data.weights import effective_size, read_weights, relative_weights
 from amortized_kde.errors import InvalidSampleError
-from amortized_kde.sample import read_numbers
-from amortized_kde.weights import effective_size, read_weights, relative_weights
 
 __all__ = [
     "HasLogDensity",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import amortized_kde as akde
+from amortized_kde._compare import held_out_scores
 from amortized_kde.app import comparing
 from amortized_kde.app.comparing import (
     check_spread,
@@ -17,7 +18,6 @@ from amortized_kde.app.comparing import (
     score_by_hand,
 )
 from amortized_kde.app.examples import EXAMPLES
-from amortized_kde.benchmark.heldout import held_out_scores
 from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError, UnlikeTrainingWarning
 
 ERUPTIONS = np.sort(EXAMPLES["eruptions"].values())

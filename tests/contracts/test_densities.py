@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amortized_kde import KernelDensity
-from amortized_kde.background import Background
-from amortized_kde.domain import read_bounds
-from amortized_kde.sample import read_sample
+from amortized_kde.data.sample import read_sample
+from amortized_kde.data.support import read_bounds
+from amortized_kde.density.background import Background
 
 SHAPES = {
     "normal": lambda rng, n: rng.standard_normal(n),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import amortized_kde as akde
 from amortized_kde.errors import DegenerateSampleError
-from amortized_kde.selectors import SELECTORS
+from amortized_kde.selection import SELECTORS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::amortized_kde.errors.FallbackWarning"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, logsumexp
 
-from amortized_kde.kernels import KernelSum
+from amortized_kde.density.kernels import KernelSum
 from amortized_kde.numerics.condense import condensed
 
 RNG = np.random.default_rng(1)

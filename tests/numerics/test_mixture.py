@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, ndtr
 
+from amortized_kde.density.kernels import KernelSum
 from amortized_kde.ensembles import log_densities
-from amortized_kde.kernels import KernelSum
 
 
 def kernel_sum(points, bandwidths, coefficients, lower, upper):

@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from amortized_kde.kernels import KernelSum
+from amortized_kde.density.kernels import KernelSum
 
 
 def kernel_sum(points, bandwidths, coefficients, lower, upper):

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import amortized_kde as akde
-from amortized_kde import shape
+from amortized_kde._compare import FOLDS, PROMINENCE, HeldOutScore, held_out_scores
 from amortized_kde.app.turns import in_turn
-from amortized_kde.benchmark.heldout import FOLDS, PROMINENCE, HeldOutScore, held_out_scores
-from amortized_kde.domain import check_inside, read_bounds
+from amortized_kde.data.sample import read_sample
+from amortized_kde.data.support import check_inside, read_bounds
+from amortized_kde.density import shape
 from amortized_kde.errors import AmortizedKdeError, DegenerateSampleError
-from amortized_kde.sample import read_sample
-from amortized_kde.selectors import SELECTORS, smooth, ways_unlike
+from amortized_kde.selection import SELECTORS, smooth, ways_unlike
 
 __all__ = [
     "DEFAULT_METHODS",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.data.support import read_bounds
 from amortized_kde.density import KernelDensity
-from amortized_kde.domain import read_bounds
 
 __all__ = ["Drawing", "compute_drawing", "is_spread_out", "window"]
 

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 import amortized_kde as akde
 from amortized_kde.app.turns import in_turn
-from amortized_kde.domain import read_bounds
+from amortized_kde.data.support import read_bounds
 from amortized_kde.ensembles import log_densities
 
 __all__ = ["Pit", "Verified", "judge_pit", "verify"]

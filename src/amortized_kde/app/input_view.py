@@ -17,7 +17,7 @@ from amortized_kde.app.pasted import Comma
 from amortized_kde.app.state import kept
 from amortized_kde.app.table import Choice, Table, read_choice
 from amortized_kde.app.words import plain
-from amortized_kde.domain import check_inside, read_bounds, working_domain
+from amortized_kde.data.support import check_inside, read_bounds, working_domain
 from amortized_kde.errors import AmortizedKdeError
 
 __all__ = ["FILE_TYPES", "Numbers", "choose_bounds", "choose_numbers", "choose_sheet"]

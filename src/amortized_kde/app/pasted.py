@@ -12,9 +12,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.data.sample import LARGEST
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.integrations.tables import MISSING
-from amortized_kde.sample import LARGEST
 
 __all__ = ["Comma", "Pasted", "is_number", "read_pasted", "unwrap"]
 

@@ -16,7 +16,7 @@ from amortized_kde.app.words import describe
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.estimate import DEFAULT_METHOD
-from amortized_kde.selectors import SELECTORS
+from amortized_kde.selection import SELECTORS
 
 __all__ = ["show_sample"]
 

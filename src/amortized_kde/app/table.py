@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.data.sample import LARGEST
 from amortized_kde.errors import InvalidSampleError
-from amortized_kde.sample import LARGEST
 
 __all__ = ["MOST_VALUES", "TOGETHER", "Choice", "Table", "read_choice", "read_rows"]
 

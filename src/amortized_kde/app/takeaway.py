@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde import figures
 from amortized_kde.app.curves import Drawing
 from amortized_kde.app.pictures import DASHES, colours
+from amortized_kde.density import plotting
 from amortized_kde.estimate import DEFAULT_METHOD
 
 __all__ = ["NUMBERS_FILE", "command_line", "numbers_csv", "picture", "python_lines", "rows_csv"]
@@ -94,13 +94,13 @@ def rows_csv(columns: dict[str, Any]) -> str:
 
 def picture(drawing: Drawing, kind: str, *, log: bool) -> bytes:
     """Draw what the page shows on paper: `kind` is png or svg."""
-    ax = figures.new_axes()
+    ax = plotting.new_axes()
     ax.stairs(drawing.heights, drawing.edges, fill=True, color="0.88")
     for (label, curve), colour, dash in zip(
         drawing.curves.items(), colours(len(drawing.curves), dark=False), _dashes(len(drawing.curves)), strict=True
     ):
         ax.plot(drawing.grid, curve, color=colour, linestyle=dash, linewidth=1.8, label=label)
-    figures.draw_ground(ax, drawing.ticks if drawing.ticks.size else None, drawing.bounds)
+    plotting.draw_ground(ax, drawing.ticks if drawing.ticks.size else None, drawing.bounds)
     ax.set_xlim(drawing.grid[0], drawing.grid[-1])
     if log:
         top = max(float(curve.max()) for curve in drawing.curves.values())
@@ -108,7 +108,7 @@ def picture(drawing: Drawing, kind: str, *, log: bool) -> bytes:
         ax.set_ylim(1e-6 * top, 2.0 * top)
     ax.set_xlabel(drawing.name, parse_math=False)
     ax.legend(frameon=False, fontsize=9)
-    return figures.figure_bytes(ax, kind)
+    return plotting.figure_bytes(ax, kind)
 
 
 def _dashes(count: int) -> list[Any]:

@@ -12,7 +12,7 @@ from amortized_kde.cli.workbar import TrainingBar
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
 if TYPE_CHECKING:
-    from amortized_kde.training.archive.train import Outcome
+    from amortized_kde.research.training.archive.train import Outcome
 
 __all__ = ["ArchiveOptions", "check_choice", "train_on_file"]
 
@@ -50,14 +50,14 @@ def train_on_file(options: ArchiveOptions) -> None:
     from amortized_kde.integrations.xarray.archives import read_archive
 
     try:
-        from amortized_kde.training.archive.train import split_pairs, train_archive
+        from amortized_kde.research.training.archive.train import split_pairs, train_archive
     except ImportError as error:
         raise MissingExtraError(
             f"training needs {error.name}; install it with: pip install 'amortized-kde[train]'"
         ) from None
-    from amortized_kde.training.archive.pairs import read_pairs
-    from amortized_kde.training.archive.recipe import STEPS, archive_recipe
-    from amortized_kde.training.picture import draw_log
+    from amortized_kde.research.training.archive.pairs import read_pairs
+    from amortized_kde.research.training.archive.recipe import STEPS, archive_recipe
+    from amortized_kde.research.training.picture import draw_log
 
     if options.obs is None:
         raise InvalidParameterError("--archive needs --obs VARIABLE, the observations that the forecasts are for.")
@@ -109,7 +109,7 @@ def _told_dressing(folder: Path, *, dress: bool) -> dict[str, str]:
 
 
 def _print_report(outcome: "Outcome", folder: Path) -> None:
-    from amortized_kde.training.archive.report import table_lines
+    from amortized_kde.research.training.archive.report import table_lines
 
     report = outcome.report
     if report is None:

@@ -12,7 +12,7 @@ from amortized_kde.cli.reports import about_row, print_comparison, print_facts, 
 from amortized_kde.errors import DegenerateSampleError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from amortized_kde.benchmark.heldout import HeldOutScore
+    from amortized_kde._compare import HeldOutScore
     from amortized_kde.density import KernelDensity
     from amortized_kde.integrations.tables import Column
 
@@ -62,7 +62,7 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Turn one column of numbers into a density."""
-    from amortized_kde.benchmark.heldout import PROMINENCE
+    from amortized_kde._compare import PROMINENCE
     from amortized_kde.integrations.tables import read_column, write_density
 
     data = read_column(file, column, weights=weights, nan=nan.value)
@@ -101,7 +101,7 @@ def compare(
 ) -> None:
     """Put the selectors side by side: bandwidth, held-out score, modes."""
     from amortized_kde import selectors
-    from amortized_kde.benchmark.heldout import held_out_scores
+    from amortized_kde._compare import held_out_scores
     from amortized_kde.integrations.tables import read_column
 
     names = selectors() if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
@@ -182,9 +182,9 @@ def _fit(
 
 
 def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) -> None:
-    from amortized_kde import figures
+    from amortized_kde.density import plotting
 
-    ax = density.plot(figures.new_axes(), count=grid)
+    ax = density.plot(plotting.new_axes(), count=grid)
     ax.set_title(f"{density.method}, bandwidth {density.bandwidth:.4g}, n = {density.points.size}", fontsize=10)
     # A dollar sign in a column's name is no mathematics.
     ax.set_xlabel(_axis_name(data), parse_math=False)
@@ -198,7 +198,7 @@ def _draw_all(
     bounds: tuple[float | None, float | None] | None,
     grid: int,
 ) -> None:
-    from amortized_kde import figures
+    from amortized_kde.density import plotting
 
     curves = {}
     for row in rows:
@@ -206,7 +206,7 @@ def _draw_all(
             at = row.density.grid(grid)
             judged = "" if row.score is None else f"\n{row.score.value:.4f} bits"
             curves[f"{row.method}, bandwidth {row.bandwidth:.4g}{judged}"] = (at, row.density.pdf(at))
-    ax = figures.draw_comparison(curves, points=data.values, bounds=bounds or (None, None), name=_axis_name(data))
+    ax = plotting.draw_comparison(curves, points=data.values, bounds=bounds or (None, None), name=_axis_name(data))
     _save(ax, path)
 
 
@@ -215,7 +215,7 @@ def _axis_name(data: "Column") -> str:
 
 
 def _save(ax: Any, path: str) -> None:
-    from amortized_kde.figures import save_figure
+    from amortized_kde.density.plotting import save_figure
     from amortized_kde.integrations.tables import writing
 
     with writing(path):
@@ -225,7 +225,7 @@ def _save(ax: Any, path: str) -> None:
 def _about_data(data: "Column") -> dict[str, Any]:
     facts = {"file": data.source, "column": data.name, "observations": data.values.size}
     if data.weights is not None:
-        from amortized_kde.sample import read_sample
+        from amortized_kde.data.sample import read_sample
 
         size = read_sample(data.values, weights=data.weights).effective_size
         facts |= {"weights": data.weights_name, "effective_size": size}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from amortized_kde.benchmark.heldout import HeldOutScore
+    from amortized_kde._compare import HeldOutScore
     from amortized_kde.score import Mean
 
 __all__ = ["about_row", "print_comparison", "print_facts", "print_json"]

@@ -101,9 +101,9 @@ def reproduce(
 
 
 def _make(part: Part, run: _Run) -> None:
-    from amortized_kde.benchmark.protocol import BEDS
-    from amortized_kde.benchmark.record import check_scale, record_part
-    from amortized_kde.figures import new_axes
+    from amortized_kde.density.plotting import new_axes
+    from amortized_kde.research.reproduction.protocol import BEDS
+    from amortized_kde.research.reproduction.record import check_scale, record_part
 
     check_scale(run.folder, run.size)
     if part is not Part.modes:
@@ -123,15 +123,15 @@ def _make(part: Part, run: _Run) -> None:
 
 
 def _bar(steps: Iterable[str], size: Size) -> WorkBar:
-    from amortized_kde.benchmark.protocol import BEDS, SCALES, chunks_of
+    from amortized_kde.research.reproduction.protocol import BEDS, SCALES, chunks_of
 
     costs = {bed.name: sum(chunk.cost for chunk in chunks_of(bed, SCALES[size])) for bed in BEDS.values()}
     return WorkBar(sum((costs | _COSTS[size])[step] for step in steps))
 
 
 def _make_bed(name: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
-    from amortized_kde.benchmark.protocol import BEDS, SCALES
-    from amortized_kde.benchmark.reproduction import reproduce_bed
+    from amortized_kde.research.reproduction.protocol import BEDS, SCALES
+    from amortized_kde.research.reproduction.reproduction import reproduce_bed
 
     facts = reproduce_bed(BEDS[name], SCALES[run.size], run.folder, threads=run.threads, report=progress.count)
     progress.say(f"{name}: {facts['tasks_per_size']} tasks of each size; tables in {run.folder}")
@@ -141,7 +141,7 @@ def _make_bed(name: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
 
 
 def _make_worlds(step: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
-    from amortized_kde.tasks import reproduce_ranges, reproduce_worlds
+    from amortized_kde.research.tasks import reproduce_ranges, reproduce_worlds
 
     progress.say(reproduce_worlds(run.folder))
     progress.say(reproduce_ranges(run.folder, **_POOLS[run.size]))
@@ -150,7 +150,7 @@ def _make_worlds(step: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
 
 
 def _make_modes(step: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
-    from amortized_kde.benchmark.modes import reproduce_modes
+    from amortized_kde.research.reproduction.modes import reproduce_modes
 
     progress.say(reproduce_modes(run.folder, **_DENSITIES[run.size]))
     progress.advance(_COSTS[run.size][step])
@@ -158,7 +158,7 @@ def _make_modes(step: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
 
 
 def _make_ablations(step: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
-    from amortized_kde.benchmark.ablations import reproduce_ablations
+    from amortized_kde.research.reproduction.ablations import reproduce_ablations
 
     def report(what: str, done: int, total: int) -> None:
         progress.begin(f"{step}: {what}, {done} of {total}")
@@ -177,8 +177,8 @@ _MAKERS: dict[str, Callable[[str, _Run, WorkBar], dict[str, Any]]] = {
 
 
 def _draw_and_report(folder: Path) -> None:
-    from amortized_kde.benchmark.figures import draw_figures
-    from amortized_kde.benchmark.report import write_report
+    from amortized_kde.research.reproduction.figures import draw_figures
+    from amortized_kde.research.reproduction.report import write_report
 
     drawn = draw_figures(folder)
     typer.echo(f"{len(drawn)} pictures and {write_report(folder)}")
@@ -186,8 +186,8 @@ def _draw_and_report(folder: Path) -> None:
 
 def _score(part: Part, run: _Run, methods: list[str]) -> None:
     """Compute and store these columns only."""
-    from amortized_kde.benchmark.protocol import BEDS, SCALES
-    from amortized_kde.benchmark.run import run_bed
+    from amortized_kde.research.reproduction.protocol import BEDS, SCALES
+    from amortized_kde.research.reproduction.run import run_bed
 
     beds = [BEDS[step] for step in _STEPS[part] if step in BEDS]
     known = list(dict.fromkeys(method for bed in beds for method in bed.methods))
@@ -204,7 +204,7 @@ def _verify(run: _Run, seed: int | None) -> None:
     """Say how far three chunks are from the tables; exit status 1 if one is too far."""
     import secrets
 
-    from amortized_kde.benchmark.verify import TOLERANCE, verify_tables
+    from amortized_kde.research.reproduction.verify import TOLERANCE, verify_tables
 
     chosen = secrets.randbelow(2**32) if seed is None else seed
     typer.echo(f"chunks chosen by --seed {chosen}")

@@ -106,14 +106,14 @@ def train(
 
 def _train_recipe(recipe: str, out: Path | None, *, resume: bool) -> None:
     try:
-        from amortized_kde.training.ladder.loop import train_ladder
-        from amortized_kde.training.loop import train as train_one_number
+        from amortized_kde.research.training.ladder.loop import train_ladder
+        from amortized_kde.research.training.loop import train as train_one_number
     except ImportError as error:
         raise MissingExtraError(
             f"training needs {error.name}; install it with: pip install 'amortized-kde[train]'"
         ) from None
-    from amortized_kde.training.picture import draw_log
-    from amortized_kde.training.recipe import Recipe, find_recipe
+    from amortized_kde.research.training.picture import draw_log
+    from amortized_kde.research.training.recipe import Recipe, find_recipe
 
     found = find_recipe(recipe)
     folder = out or Path("training", found.name)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from amortized_kde.benchmark.protocol import Chunk
-    from amortized_kde.training.checkpoint import Progress
+    from amortized_kde.research.reproduction.protocol import Chunk
+    from amortized_kde.research.training.checkpoint import Progress
 
 __all__ = ["TrainingBar", "WorkBar"]
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from amortized_kde.domain import read_bounds
+from amortized_kde.data.sample import read_numbers
+from amortized_kde.data.support import read_bounds
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.models import read_model
-from amortized_kde.sample import read_numbers
+from amortized_kde.learned.store import read_model
 
 __all__ = ["Dressing", "dressed", "read_dressing"]
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde import background
-from amortized_kde.domain import Bounds
+from amortized_kde._outcome import OK
+from amortized_kde.data.sample import Sample, Samples
+from amortized_kde.data.support import Bounds
+from amortized_kde.density import background
 from amortized_kde.ensembles.reading import Ensembles
-from amortized_kde.models import Model
+from amortized_kde.learned.adaptive.prediction import in_chunks, smooth
+from amortized_kde.learned.store import Model
 from amortized_kde.numerics.cells import Kernels, inverse_mass_cells, log_density_cells, probability_cells
 from amortized_kde.numerics.ladder_kernels import ladder_kernel_rows
-from amortized_kde.numerics.room import Room
+from amortized_kde.numerics.scratch import Room
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.sample import Sample, Samples
-from amortized_kde.selectors.ladder import in_chunks, smooth
-from amortized_kde.selectors.outcome import OK
 
 __all__ = ["Estimates", "estimate_runs"]
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from amortized_kde.domain import Bounds, read_bounds
+from amortized_kde.data.sample import Samples, read_numbers, read_samples
+from amortized_kde.data.support import Bounds, read_bounds
+from amortized_kde.density.sums import truncated_sum
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.numerics import mixture
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.sample import Samples, read_numbers, read_samples
-from amortized_kde.sums import truncated_sum
 
 __all__ = ["log_densities"]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde import background
+from amortized_kde.density import background
 from amortized_kde.ensembles.estimates import Estimates
 from amortized_kde.numerics.tails import invert_each
 

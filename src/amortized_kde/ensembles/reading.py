@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from amortized_kde.domain import Bounds, check_inside, read_bounds
+from amortized_kde.data.sample import Samples, read_numbers, read_sample, read_samples
+from amortized_kde.data.support import Bounds, check_inside, read_bounds
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.estimate import rows_outside
-from amortized_kde.sample import Samples, read_numbers, read_sample, read_samples
-from amortized_kde.selectors import Selector, find_selector
+from amortized_kde.selection import Selector, find_selector
 
 __all__ = [
     "Ensembles",

@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.data.sample import Samples
 from amortized_kde.ensembles.reading import Ensembles
 from amortized_kde.errors import BadRowsWarning
 from amortized_kde.estimate import warn_of_rows
-from amortized_kde.sample import Samples
-from amortized_kde.selectors import OK, Selection
+from amortized_kde.selection import OK, Selection
 
 __all__ = ["warn_of_cells"]
 

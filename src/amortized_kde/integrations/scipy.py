@@ -13,7 +13,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
-from amortized_kde.domain import OPEN, Bounds, read_bounds
+from amortized_kde.data.support import OPEN, Bounds, read_bounds
 from amortized_kde.errors import DegenerateSampleError, InvalidSampleError
 from amortized_kde.estimate import DEFAULT_METHOD, bandwidth
 

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.data.weights import read_weights
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError
 from amortized_kde.estimate import DEFAULT_METHOD, fit
-from amortized_kde.weights import read_weights
 
 try:
     from sklearn.base import BaseEstimator, DensityMixin

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from amortized_kde.domain import OPEN, Bounds, read_bounds
+from amortized_kde.data.support import OPEN, Bounds, read_bounds
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.estimate import DEFAULT_METHOD, bandwidth
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde.data.sample import LARGEST, Nan
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError, UnreadableFileError
-from amortized_kde.sample import LARGEST, Nan
 
 __all__ = [
     "MISSING",

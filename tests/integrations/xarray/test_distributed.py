@@ -16,8 +16,8 @@ from distributed import Client, LocalCluster
 
 import amortized_kde as akde
 import amortized_kde.integrations.xarray as labelled
-from amortized_kde.models import load_model
-from amortized_kde.selectors import table
+from amortized_kde.learned.store import load_model
+from amortized_kde.selection import registry
 
 pytestmark = pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning")
 
@@ -60,7 +60,7 @@ def test_results_are_those_of_memory_whatever_the_chunks(client, forecasts, chun
 
 def times_read():
     """How often this worker read a shipped model's weights, and those of a folder."""
-    return load_model.cache_info().misses, table._read_once.cache_info().misses
+    return load_model.cache_info().misses, registry._read_once.cache_info().misses
 
 
 def test_weights_are_read_once_by_each_worker(client, forecasts, tmp_path):

@@ -23,7 +23,7 @@ from amortized_kde.integrations.xarray.checks import (
     of_variable,
 )
 from amortized_kde.integrations.xarray.names import named
-from amortized_kde.selectors import find_selector
+from amortized_kde.selection import find_selector
 
 __all__ = ["ONE", "Labelled", "Request", "Shared", "each_variable", "read_argument"]
 

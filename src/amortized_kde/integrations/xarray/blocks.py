@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.domain import read_bounds
+from amortized_kde.data.sample import read_samples
+from amortized_kde.data.support import read_bounds
 from amortized_kde.ensembles import answers
 from amortized_kde.ensembles.atoms import atom_shares
 from amortized_kde.ensembles.reading import (
@@ -24,8 +25,7 @@ from amortized_kde.ensembles.reading import (
 from amortized_kde.ensembles.verification import cell_uniforms
 from amortized_kde.ensembles.warn import warn_of_cells
 from amortized_kde.estimate import rows_outside, warn_of_rows
-from amortized_kde.sample import read_samples
-from amortized_kde.selectors import find_selector
+from amortized_kde.selection import find_selector
 
 __all__ = [
     "Options",

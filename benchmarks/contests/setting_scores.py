@@ -1,0 +1,139 @@
+"""One estimator by kind of data: every family, mixtures of few and many components, every kind of the broad world.
+
+A setting says what is drawn, how large samples are and what is told of the bounds. Scores of a method at the draws of
+each task leave, in bits; the classical selectors of `REFERENCES` see the same tasks.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.data.support import OPEN, Bounds
+from amortized_kde.research.tasks import (
+    FAMILIES,
+    MixtureWorld,
+    MultifamilyWorld,
+    Pool,
+    TaskBatch,
+    World,
+    draw_tasks,
+    make_pool,
+)
+from amortized_kde.research.tasks.broad import KINDS, TOLD, BroadBatch, broad_batch
+from amortized_kde.research.tasks.broad.shares import TOLD_SHARES
+from amortized_kde.score import LN2, Mean
+from contests.paired import mean_of_cells
+from contests.rivals import fit_or_fall_back
+from contests.size_scores import scores_of_method
+
+__all__ = [
+    "COMPONENTS",
+    "REFERENCES",
+    "SIZES",
+    "Difference",
+    "Setting",
+    "all_settings",
+    "draw_setting",
+    "setting_differences",
+]
+
+Array = NDArray[np.float64]
+
+REFERENCES = ("sheather-jones", "lcv")
+SIZES = (5, 10, 30, 100, 256)
+COMPONENTS = (1, 2, 4, 8, 16, 32)
+# Serves nothing else: neither training nor validation nor any other table.
+_SEED = 8_140_000_000
+_DRAWS = 256
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is drawn (`family`, `components` or `kind`, and which), how the bounds are told, and n."""
+
+    group: str
+    which: str
+    told: str
+    n: int
+
+
+def all_settings(sizes: Sequence[int] = SIZES) -> Iterator[Setting]:
+    """Give every setting: bounds known and unknown, and in the broad world all ways in which they are told there.
+
+    Examples
+    --------
+    >>> next(all_settings())
+    Setting(group='family', which='gaussian', told='known', n=5)
+    """
+    for n in sizes:
+        for told in ("known", "unknown"):
+            yield from (Setting("family", family, told, n) for family in FAMILIES)
+            yield from (Setting("components", str(k), told, n) for k in COMPONENTS)
+        for kind, shares in zip(KINDS, TOLD_SHARES, strict=True):
+            yield from (Setting("kind", kind, told, n) for told, share in zip(TOLD, shares, strict=True) if share > 0.0)
+
+
+def draw_setting(setting: Setting, count: int) -> TaskBatch | BroadBatch:
+    """Draw the tasks of a setting."""
+    if setting.group == "kind":
+        told = TOLD.index(setting.told)
+        return broad_batch(count, seed=_SEED, sizes=setting.n, kinds=[setting.which], told=[told], draws=_DRAWS)
+    return draw_tasks(_world(setting), count, seed=_SEED, sizes=setting.n, draws=_DRAWS)
+
+
+def _world(setting: Setting) -> World:
+    if setting.group == "components":
+        return MixtureWorld(int(setting.which))
+    return MultifamilyWorld(_pool(setting.which))
+
+
+@cache
+def _pool(family: str) -> Pool:
+    """Making a pool takes a while; all sizes share it."""
+    return make_pool(families=(family,))
+
+
+class Difference(NamedTuple):
+    """Mean and median of a method's scores minus a reference's; negative is better."""
+
+    mean: Mean
+    median: float
+
+
+def setting_differences(setting: Setting, method: str, count: int) -> dict[str, Difference]:
+    """Compare a method with each reference on the tasks of a setting.
+
+    Samples of equal values, which rounding makes in the broad world, are left out: no reference has an answer.
+    """
+    batch = draw_setting(setting, count)
+    limits = _limits(setting, batch)
+    varied = batch.values[batch.offsets[:-1]] < batch.values[batch.offsets[1:] - 1]
+    ours, *others = (_scores(m, batch, limits)[varied] for m in (method, *REFERENCES))
+    return {
+        name: Difference(mean_of_cells([ours - other]), float(np.median(ours - other)))
+        for name, other in zip(REFERENCES, others, strict=True)
+    }
+
+
+def _limits(setting: Setting, batch: TaskBatch | BroadBatch) -> list[Bounds]:
+    """The bounds that are told, a pair a task."""
+    if isinstance(batch, BroadBatch):
+        return [Bounds(*map(float, pair)) for pair in zip(batch.lower, batch.upper, strict=True)]
+    return [Bounds(*batch.bounds) if setting.told == "known" else OPEN] * len(batch)
+
+
+def _scores(method: str, batch: TaskBatch | BroadBatch, limits: list[Bounds]) -> Array:
+    """Mean scores (tasks,); NaN for samples of equal values."""
+    if isinstance(batch, TaskBatch):
+        return np.asarray(scores_of_method(method, batch, limits[0]).scores[0])
+    samples, failures = np.split(batch.values, batch.offsets[1:-1]), Counter[str]()
+    out = np.full(len(batch), np.nan)
+    for t, (x, bounds, y) in enumerate(zip(samples, limits, batch.draws, strict=True)):
+        if x[0] < x[-1]:
+            out[t] = np.mean(fit_or_fall_back(method, x, bounds, failures)(y)) / -LN2
+    return out

@@ -1,0 +1,1 @@
+"""What people hold numbers in, read into checked arrays: samples, weights and bounds."""

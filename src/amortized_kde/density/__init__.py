@@ -1,0 +1,6 @@
+"""Frozen densities over a mixture of kernels, and how they are kept, drawn and shown."""
+
+from amortized_kde.density.background import Background
+from amortized_kde.density.kernel_density import KernelDensity
+
+__all__ = ["Background", "KernelDensity"]

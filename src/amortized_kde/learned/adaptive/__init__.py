@@ -1,0 +1,1 @@
+"""`adaptive` and `single`: models that read a sample in its own frame."""

@@ -1,0 +1,1 @@
+"""The paper's models: five moments to one bandwidth."""

@@ -1,0 +1,190 @@
+"""Judges of claims that rest on the smaller tables: modes, ranges, families, ablations; and on the models' cards."""
+
+import math
+
+import numpy as np
+
+from amortized_kde.learned.store import models
+from amortized_kde.research.reproduction.claims.scores import SIMILAR
+from amortized_kde.research.reproduction.claims.verdicts import NOT_RUN, Judge, Verdict
+from amortized_kde.research.reproduction.evidence import Evidence, Row
+from amortized_kde.research.reproduction.methods import CLASSICAL, METHODS
+
+__all__ = [
+    "LARGE",
+    "at_most_four_modes",
+    "every_family",
+    "family_means",
+    "modes_grow_moderately",
+    "oversmooths_without_bounds",
+    "ranges_agree",
+    "six_or_more_modes",
+    "steps_agree",
+    "two_or_three_modes",
+    "variants_agree",
+]
+
+# The paper's percentage, and the densities behind it and behind ours (section 3.3).
+_MANY, _DENSITIES = 6.0, 5000
+# Where the disasters of tiny samples are over and a mean over n is not made by them.
+LARGE = 100
+# "Only moderately": a quarter more modes for four times as many components.
+MODERATE = 0.25
+# In the table of ablations: what marks the paper's variant and the one without bounds, and what varies nothing.
+PAPER, UNBOUNDED, REPEATS = "paper", "without", ("another seed", "full training")
+
+
+def _modes(evidence: Evidence) -> dict[int, list[float]]:
+    """Our percentages of densities with 1, 2, ..., 8 and at least 9 modes, by K."""
+    rows = [row for row in evidence.rows("table2_modes.csv") if row["row"] == "ours"]
+    return {int(row["K"]): [float(row[str(k)]) for k in range(1, 9)] + [float(row[">=9"])] for row in rows}
+
+
+def two_or_three_modes(evidence: Evidence) -> Verdict:
+    """Judge whether two and three modes are the two most common numbers, for every K."""
+    table = _modes(evidence)
+    told = ", ".join(f"K = {k}: {shares[1]:.1f} % and {shares[2]:.1f} %" for k, shares in table.items())
+    holds = all(sorted(np.argsort(shares)[-2:].tolist()) == [1, 2] for shares in table.values())
+    return Verdict(f"two and three modes, {told}", holds) if table else NOT_RUN
+
+
+def at_most_four_modes(evidence: Evidence) -> Verdict:
+    """Judge whether more than half of the densities have at most four modes, for every K."""
+    few = {k: sum(shares[:4]) for k, shares in _modes(evidence).items()}
+    told = ", ".join(f"K = {k}: {share:.1f} %" for k, share in few.items())
+    return Verdict(f"at most four modes, {told}", all(share > 50.0 for share in few.values())) if few else NOT_RUN
+
+
+def six_or_more_modes(evidence: Evidence) -> Verdict:
+    """Judge whether the share with six or more modes at K = 32 is the paper's, within three standard errors of both."""
+    table = _modes(evidence)
+    if 32 not in table:
+        return NOT_RUN
+    share = sum(table[32][5:])
+    error = 100.0 * math.sqrt(2.0 * (_MANY / 100.0) * (1.0 - _MANY / 100.0) / _DENSITIES)
+    return Verdict(f"{share:.1f} % (± {error:.1f})", abs(share - _MANY) <= 3.0 * error)
+
+
+def modes_grow_moderately(evidence: Evidence) -> Verdict:
+    """Judge whether the mean number of modes grows by at most a quarter from the smallest K to the largest."""
+    table = _modes(evidence)
+    if not table:
+        return NOT_RUN
+    means = {k: float(np.dot(shares, np.arange(1, 10))) / sum(shares) for k, shares in table.items()}
+    growth = means[max(means)] / means[min(means)] - 1.0
+    told = ", ".join(f"{mean:.2f} at K = {k}" for k, mean in means.items())
+    return Verdict(f"mean number of modes {told}: {100 * growth:.0f} % more", growth <= MODERATE)
+
+
+def ranges_agree(evidence: Evidence) -> Verdict:
+    """Judge whether every printed end of a realised range could have come from a pool of ours."""
+    rows = evidence.rows("table1_ranges.csv")
+    off = [f"{row['family']} {row['parameter']} ({row['end']})" for row in rows if row["agrees"] != "yes"]
+    alike = sum(float(row["prints alike"]) for row in rows)
+    text = f"{len(rows) - len(off)} of {len(rows)} ends agree; on average {alike:.1f} of them print as in the paper"
+    return Verdict(text + (f"; off: {', '.join(off)}" if off else ""), not off) if rows else NOT_RUN
+
+
+def family_means(evidence: Evidence, *, least: int = 0) -> dict[str, dict[str, float]]:
+    """Give each family's mean excess over all n, or those from a least n on, by method."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in evidence.rows("families.csv"):
+        if int(row["n"]) >= least:
+            found.setdefault(row["family"], {}).setdefault(row["method"], []).append(float(row["excess_bits"]))
+    return {family: {m: float(np.mean(values)) for m, values in row.items()} for family, row in found.items()}
+
+
+def _lost_families(table: dict[str, dict[str, float]], methods: tuple[str, ...]) -> dict[str, list[str]]:
+    """Families in which a classical selector has less excess than one of the methods, and which of them."""
+    found = {
+        family: [method for method in methods if row[method] >= min(row[rival] for rival in CLASSICAL)]
+        for family, row in table.items()
+    }
+    return {family: losers for family, losers in found.items() if losers}
+
+
+def every_family(methods: tuple[str, ...]) -> Judge:
+    """Make a judge of whether every method beats every classical selector in every family, averaged over n.
+
+    Small n make the average over all n, so that over the larger n must hold too.
+    """
+
+    def judge(evidence: Evidence) -> Verdict:
+        table = family_means(evidence)
+        if not table or any(method not in row for row in table.values() for method in (*methods, *CLASSICAL)):
+            return NOT_RUN
+        shares = [row[m] / min(row[rival] for rival in CLASSICAL) for row in table.values() for m in methods]
+        lost, late = (_lost_families(family_means(evidence, least=least), methods) for least in (0, LARGE))
+        number = f"share of the best classical excess, by family, {min(shares):.2f} to {max(shares):.2f}"
+        if lost:
+            told = (f"{', '.join(METHODS[m].label for m in losers)} in {family}" for family, losers in lost.items())
+            number += f"; lost: {'; '.join(told)}"
+        number += f"; over n >= {LARGE} alone, lost in {len(late)} of {len(table)} families"
+        number += f" ({', '.join(late)})" if late else ""
+        mostly = late and not lost and 2 * len(late) <= len(table)
+        return Verdict(number, not lost and not late, f"over n >= {LARGE} in {', '.join(late)}" if mostly else "")
+
+    return judge
+
+
+def _ablations(evidence: Evidence, group: str) -> dict[str, list[Row]]:
+    """The rows of one group of short trainings, by the world that judges."""
+    found: dict[str, list[Row]] = {}
+    for row in evidence.rows("ablations.csv"):
+        if row["group"] == group:
+            found.setdefault(row["world_judged"], []).append(row)
+    return found
+
+
+def _varied(rows: list[Row]) -> list[Row]:
+    """Those that were trained short under other conditions, or under the paper's."""
+    return [row for row in rows if int(row["steps"]) > 0 and row["variant"] not in REPEATS]
+
+
+def variants_agree(group: str) -> Judge:
+    """Make a judge of whether the variants of an ablation differ from the paper's by at most a tenth of its excess."""
+
+    def judge(evidence: Evidence) -> Verdict:
+        told, holds, steps = [], True, ""
+        for world, rows in _ablations(evidence, group).items():
+            paper = next((row for row in _varied(rows) if PAPER in row["variant"]), None)
+            others = [row for row in _varied(rows) if row is not paper]
+            if paper is None or not others:
+                continue
+            base, steps = float(paper["excess_bits"]), paper["steps"]
+            share = {row["variant"]: float(row["excess_bits"]) / base - 1.0 for row in others}
+            seed = [float(row["excess_bits"]) / base - 1.0 for row in rows if row["variant"] == "another seed"]
+            worst = max(share, key=lambda variant, share=share: abs(share[variant]))  # type: ignore[misc]
+            holds &= all(abs(part) <= SIMILAR for part in share.values())
+            beside = f"; another seed {100 * seed[0]:+.0f} %" if seed else ""
+            told.append(f"in {world} at the most {100 * share[worst]:+.0f} % ({worst}{beside})")
+        return Verdict(f"short trainings of {steps} steps: {', '.join(told)}", holds) if told else NOT_RUN
+
+    return judge
+
+
+def oversmooths_without_bounds(evidence: Evidence) -> Verdict:
+    """Judge whether training without bounds makes larger bandwidths than training with them, and than the best."""
+    told, holds = [], True
+    for world, rows in _ablations(evidence, "bounds").items():
+        octaves = {row["variant"]: float(row["mean_log2_bandwidth_ratio"]) for row in _varied(rows)}
+        free = [ratio for variant, ratio in octaves.items() if UNBOUNDED in variant]
+        bounded = [ratio for variant, ratio in octaves.items() if UNBOUNDED not in variant]
+        if free and bounded:
+            holds &= min(free) > max(0.0, *bounded)
+            told.append(f"in {world} {', '.join(f'{variant} {ratio:+.2f}' for variant, ratio in octaves.items())}")
+    return Verdict(f"mean log2 of the bandwidth over the best one: {'; '.join(told)}", holds) if told else NOT_RUN
+
+
+def steps_agree(names: tuple[str, ...]) -> Judge:
+    """Make a judge of whether training kept the checkpoints of the paper's steps."""
+
+    def judge(evidence: Evidence) -> Verdict:
+        cards = models()
+        told = [f"{name} {cards[name]['kept_step']} (paper: {cards[name]['paper_kept_step']})" for name in names]
+        return Verdict(
+            f"kept steps: {', '.join(told)}",
+            all(cards[name]["kept_step"] == cards[name]["paper_kept_step"] for name in names),
+        )
+
+    return judge

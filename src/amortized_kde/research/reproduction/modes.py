@@ -1,0 +1,240 @@
+"""How many modes random Gaussian mixtures have: the diagnostic behind the paper's Table 2.
+
+Worlds of mixtures enter, percentages by number of modes leave, beside the paper's.
+"""
+
+import csv
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.errors import InvalidParameterError
+from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.research.tasks import MixtureWorld
+
+__all__ = [
+    "PAPER_MODES",
+    "PROMINENCES",
+    "count_modes",
+    "mode_table",
+    "reading_lines",
+    "render_modes",
+    "reproduce_modes",
+]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+# Table 2: percentages of densities with 1, 2, ..., 8 and at least 9 modes, by number of components.
+PAPER_MODES = {
+    8: (17.0, 36.2, 27.2, 13.7, 4.8, 1.0, 0.2, 0.0, 0.0),
+    16: (14.4, 32.0, 26.8, 15.2, 7.3, 3.1, 0.9, 0.2, 0.0),
+    32: (13.5, 30.0, 26.3, 15.5, 8.7, 4.0, 1.2, 0.6, 0.2),
+}
+_MOST = 9
+# Densities for each K, and the prominence that makes a mode (section 3.3 and the note to Table 2).
+_DENSITIES = 5000
+_THRESHOLD = 0.02
+# The narrowest component has a standard deviation of 0.015, fifteen steps of this grid.
+_GRID = np.linspace(-1.0, 1.0, 2001)
+_SEED = 2026
+# Densities at a time: 8 MB of values.
+_BLOCK = 500
+
+
+@compiled
+def _base(f: Array, peak: int, step: int) -> float:
+    """Lowest value between a peak and the next higher ground, or the end, on one side; minus infinity at an end."""
+    lowest = np.inf
+    i = peak + step
+    while 0 <= i < f.size and f[i] <= f[peak]:
+        lowest = min(lowest, f[i])
+        i += step
+    return lowest if lowest < np.inf else -np.inf
+
+
+@entry
+def _peaks(f: Array, heights: Array, prominences: Array) -> int:
+    """Write height and prominence of every local maximum, the two ends included, and give their number."""
+    found = 0
+    for i in range(f.size):
+        if (i == 0 or f[i - 1] < f[i]) and (i == f.size - 1 or f[i + 1] <= f[i]):
+            heights[found] = f[i]
+            prominences[found] = f[i] - max(_base(f, i, -1), _base(f, i, 1))
+            found += 1
+    return found
+
+
+def _of_maximum(f: Array, heights: Array) -> Array:
+    return np.full(heights.shape, f.max())
+
+
+def _of_own_height(f: Array, heights: Array) -> Array:
+    return heights
+
+
+def _of_range(f: Array, heights: Array) -> Array:
+    return np.full(heights.shape, np.ptp(f))
+
+
+# What a prominence of 2 % is two per cent of; the paper leaves it open, and `maximum` fits its Table 2.
+PROMINENCES: dict[str, Callable[[Array, Array], Array]] = {
+    "maximum": _of_maximum,
+    "own height": _of_own_height,
+    "range": _of_range,
+}
+
+
+def count_modes(
+    densities: Array,
+    *,
+    threshold: float = _THRESHOLD,
+    relative_to: str = "maximum",
+    falls_outside: bool = False,
+) -> Index:
+    """Count the modes of densities given on a grid.
+
+    A mode is a local maximum, an end of the interval included, whose prominence (its height above the higher
+    of the two lowest points that separate it from higher ground, or from an end) is at least `threshold` of a
+    reference height. The highest one always counts.
+
+    Parameters
+    ----------
+    densities : array of shape (rows, m)
+        One density a row, on a grid that covers its interval.
+    threshold : float
+        The least relative prominence (paper: 0.02).
+    relative_to : {"maximum", "own height", "range"}
+        The reference: the density's maximum, the mode's own height, or maximum minus minimum.
+    falls_outside : bool
+        Whether the fall to zero beyond an end counts as well as the fall inside the interval.
+
+    Returns
+    -------
+    array of shape (rows,), int64
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is no such reference.
+
+    Examples
+    --------
+    >>> count_modes(np.array([[0.0, 1.0, 0.5, 2.0, 0.0], [3.0, 2.0, 1.0, 1.01, 1.0]]))
+    array([2, 1])
+    """
+    if relative_to not in PROMINENCES:
+        raise InvalidParameterError(f"relative_to must be one of {', '.join(PROMINENCES)}, not {relative_to!r}.")
+    rows = np.pad(densities, ((0, 0), (1, 1))) if falls_outside else np.ascontiguousarray(densities)
+    heights, prominences = np.empty(rows.shape[1]), np.empty(rows.shape[1])
+    counts = np.empty(rows.shape[0], np.int64)
+    for r, f in enumerate(rows):
+        found = _peaks(f, heights, prominences)
+        least = threshold * PROMINENCES[relative_to](f, heights[:found])
+        counts[r] = max(1, int(np.count_nonzero(prominences[:found] >= least)))
+    return counts
+
+
+def mode_table(
+    count: int = _DENSITIES, seed: int = _SEED, *, relative_to: str = "maximum", falls_outside: bool = False
+) -> dict[int, tuple[float, ...]]:
+    """Give the percentages of mixtures with 1, 2, ..., 8 and at least 9 modes, for K = 8, 16 and 32 (Table 2).
+
+    Parameters
+    ----------
+    count : int
+        Densities for each K.
+    seed : int
+        Of the mixtures.
+    relative_to, falls_outside
+        As in `count_modes`.
+
+    Examples
+    --------
+    >>> table = mode_table(20)
+    >>> [round(sum(table[k])) for k in table]
+    [100, 100, 100]
+    """
+    table = {}
+    for components in PAPER_MODES:
+        counts = np.concatenate(
+            [
+                count_modes(values, relative_to=relative_to, falls_outside=falls_outside)
+                for values in _on_grid(components, count, seed)
+            ]
+        )
+        shares = np.bincount(np.minimum(counts, _MOST), minlength=_MOST + 1)[1:] / count
+        table[components] = tuple((100.0 * shares).tolist())
+    return table
+
+
+def _on_grid(components: int, count: int, seed: int) -> Iterator[Array]:
+    for first in range(0, count, _BLOCK):
+        yield MixtureWorld(components).truths(min(_BLOCK, count - first), seed=seed, first=first).pdf(_GRID)
+
+
+def _lines(table: dict[int, tuple[float, ...]]) -> list[list[str]]:
+    lines = [["K", "row", *map(str, range(1, _MOST)), f">={_MOST}"]]
+    for components, ours in table.items():
+        paper = PAPER_MODES[components]
+        lines.append([str(components), "paper", *(f"{p:.1f}" for p in paper)])
+        lines.append([str(components), "ours", *(f"{p:.1f}" for p in ours)])
+        lines.append([str(components), "difference", *(f"{o - p:+.1f}" for o, p in zip(ours, paper, strict=True))])
+    return lines
+
+
+def render_modes(table: dict[int, tuple[float, ...]]) -> str:
+    """Set our percentages under the paper's, with the differences in percentage points, as text.
+
+    Examples
+    --------
+    >>> print(render_modes({8: PAPER_MODES[8]}).splitlines()[1])
+      8       paper  17.0  36.2  27.2  13.7   4.8   1.0   0.2   0.0   0.0
+    """
+    widths = [3, 12, *[6] * _MOST]
+    rows = ["".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in _lines(table)]
+    return "\n".join(rows)
+
+
+def reading_lines(count: int = _DENSITIES, seed: int = _SEED) -> list[list[str]]:
+    """Give, for every reading of "2 % relative prominence", the largest difference from each row of Table 2.
+
+    Examples
+    --------
+    >>> reading_lines(20)[0]
+    ['relative to', 'fall beyond an end', 'K = 8', 'K = 16', 'K = 32']
+    """
+    lines = [["relative to", "fall beyond an end", *(f"K = {components}" for components in PAPER_MODES)]]
+    for relative_to in PROMINENCES:
+        for falls_outside in (False, True):
+            table = mode_table(count, seed, relative_to=relative_to, falls_outside=falls_outside)
+            worst = [np.max(np.abs(np.subtract(ours, PAPER_MODES[k]))) for k, ours in table.items()]
+            lines.append([relative_to, "counts" if falls_outside else "does not", *(f"{w:.1f}" for w in worst)])
+    return lines
+
+
+def _write(path: Path, lines: list[list[str]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(lines)
+
+
+def reproduce_modes(out: str | os.PathLike[str], *, count: int = _DENSITIES, seed: int = _SEED) -> str:
+    """Write ``table2_modes.csv`` and ``table2_readings.csv`` into a directory, and give both as text.
+
+    Parameters
+    ----------
+    out : path
+        The directory; it is made if it is not there.
+    count, seed : int
+        As in `mode_table`.
+    """
+    table, readings = mode_table(count, seed), reading_lines(count, seed)
+    directory = Path(out)
+    directory.mkdir(parents=True, exist_ok=True)
+    _write(directory / "table2_modes.csv", _lines(table))
+    _write(directory / "table2_readings.csv", readings)
+    other = "\n".join("".join(cell.ljust(20) for cell in line).rstrip() for line in readings)
+    return f"{render_modes(table)}\n\nLargest difference, in points, by reading of the prominence:\n{other}"

@@ -1,0 +1,82 @@
+"""``run.json``: how, when and on what the tables of a folder were made."""
+
+import json
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import amortized_kde
+from amortized_kde.errors import InvalidParameterError, UnreadableFileError
+from amortized_kde.numerics.threads import available_threads
+from amortized_kde.research.reproduction.protocol import SEED
+
+__all__ = ["check_scale", "read_record", "record_part"]
+
+_FILE = "run.json"
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Read the record of a folder; empty if there is none.
+
+    Raises
+    ------
+    UnreadableFileError
+        If it is damaged.
+    """
+    path = folder / _FILE
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+    except ValueError as error:
+        raise UnreadableFileError(
+            f"{path} is not a record of a run ({error}); delete it or take another --out."
+        ) from None
+
+
+def check_scale(folder: Path, scale: str) -> None:
+    """Refuse to mix tables of two scales in one folder.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the folder's record is of another scale.
+    """
+    held = read_record(folder).get("scale", scale)
+    if held != scale:
+        raise InvalidParameterError(
+            f"{folder} holds results of --scale {held}, which --scale {scale} would overwrite; take another --out."
+        )
+
+
+def record_part(folder: Path, part: str, *, scale: str, command: str, facts: dict[str, Any]) -> None:
+    """Add a part that is done to the record, with what is to be said about it.
+
+    Of its seconds the largest stays: a run that finds work done by an earlier one is no measure of what it takes.
+    """
+    record = read_record(folder)
+    before = record.get("parts", {}).get(part, {})
+    facts = facts | {"seconds": max(facts.get("seconds", 0.0), before.get("seconds", 0.0))}
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    parts = record.get("parts", {}) | {part: facts | {"command": command, "finished": finished}}
+    record = {
+        "scale": scale,
+        "command": command,
+        "seed": SEED,
+        "version": amortized_kde.__version__,
+        "python": platform.python_version(),
+        "cores": available_threads(),
+        "machine": _machine(),
+        "parts": parts,
+    }
+    beside = folder / f"{_FILE}.part"
+    beside.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    os.replace(beside, folder / _FILE)
+
+
+def _machine() -> str:
+    """The processor's name, which Linux keeps in a file and others in `platform`."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,183 @@
+"""The report of a reproduction: one page with the figures, the tables, every claim, and the cases we lose.
+
+A folder of tables enters, its README.md leaves. The same tables give the same bytes; nothing is computed here but
+Markdown.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from amortized_kde.research.reproduction.claims import NOT_JUDGED, Claim, Verdict, judge_claims
+from amortized_kde.research.reproduction.claims.tables import LARGE
+from amortized_kde.research.reproduction.evidence import Evidence, read_evidence
+from amortized_kde.research.reproduction.report import tables
+from amortized_kde.research.reproduction.report.losses import family_losses, family_table, losses_by_size
+from amortized_kde.research.reproduction.report.markdown import section, table
+from amortized_kde.research.reproduction.report.words import BED_TITLES, CAPTIONS, FILES, HOW_TO_READ
+
+__all__ = ["write_report"]
+
+Judged = dict[str, list[tuple[Claim, Verdict]]]
+
+
+def write_report(folder: Path) -> Path:
+    """Write README.md into a folder of results, from the tables and figures that are there.
+
+    Parameters
+    ----------
+    folder : Path
+        Where ``reproduce`` wrote its tables. What is missing is left out, and its claims are "not run".
+
+    Returns
+    -------
+    Path
+        The report.
+    """
+    evidence = read_evidence(Path(folder))
+    judged = judge_claims(evidence)
+    parts = [
+        "# The paper's evidence, made by this code",
+        "Written by `amortized-kde reproduce`; changes by hand are lost.",
+        _how_it_was_made(evidence.run),
+        section("How to read it", HOW_TO_READ, _about_limits(evidence)),
+        section("In short", _in_short(judged)),
+        section("Figures", *(_figure(evidence, name) for name in CAPTIONS)),
+        section("Scores", *(_scores(evidence, name) for name in evidence.beds)),
+        _claims(judged),
+        _losses(evidence),
+        _tables(evidence),
+        section("Files", _files(evidence)),
+    ]
+    path = evidence.folder / "README.md"
+    path.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+    return path
+
+
+def _how_it_was_made(run: dict[str, Any]) -> str:
+    if not run:
+        return section("How it was made", "Not known: there is no `run.json`.")
+    facts = [(key, str(run[key])) for key in ("scale", "seed", "version", "python", "cores", "machine") if key in run]
+    parts = [
+        [
+            name,
+            _minutes(part.get("seconds")),
+            _minutes(part.get("processor_seconds")),
+            str(part.get("tasks_per_size", "")),
+            str(part.get("finished", "")),
+        ]
+        for name, part in run.get("parts", {}).items()
+    ]
+    return section(
+        "How it was made",
+        f"```\n{run['command']}\n```" if "command" in run else "",
+        table(["", ""], facts, text=2),
+        table(["part", "wall time", "processor time, all cores", "tasks a size", "finished"], parts) if parts else "",
+        "Where the wall time is much more than the processor time over the cores, the machine had other work too."
+        if parts
+        else "",
+    )
+
+
+def _minutes(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds / 60.0:.1f} min"
+
+
+def _about_limits(evidence: Evidence) -> str:
+    """How the limits of paired differences came about, bed by bed."""
+    if not evidence.beds:
+        return ""
+    few = "too few chunks, so the worse ends of the two excess intervals are taken, which are too wide"
+    told = [
+        f"{BED_TITLES[name]}: "
+        + (f"{bed.weights.shape[1]} of {bed.weights[0, 0]:.0f} tasks a size" if bed.chunks else few)
+        for name, bed in evidence.beds.items()
+    ]
+    surely = "“Surely” means that the 90 % limits of the paired difference of two methods do not hold zero"
+    return f"{surely}; they come from a paired bootstrap over chunks of tasks ({'; '.join(told)})."
+
+
+def _in_short(judged: Judged) -> str:
+    verdicts = [(claim, verdict) for found in judged.values() for claim, verdict in found]
+    kinds = Counter(_kind(verdict) for _, verdict in verdicts)
+    counts = ", ".join(f"{kinds[kind]} {kind}" for kind in _KINDS if kinds[kind])
+    failed = [
+        f"- {heading}: {claim.words} — **{verdict.word}** (judged by: {claim.criterion}): {verdict.number}."
+        for heading, found in judged.items()
+        for claim, verdict in found
+        if verdict.holds is False
+    ]
+    told = "\n".join(["Those that do not hold, or not everywhere:", "", *failed]) if failed else ""
+    return "\n\n".join(part for part in (f"Of {len(verdicts)} claims: {counts}.", told) if part)
+
+
+_KINDS = ("hold", "hold with exceptions", "do not hold", "not run")
+
+
+def _kind(verdict: Verdict) -> str:
+    if verdict.holds is None:
+        return "not run"
+    return "hold" if verdict.holds else "hold with exceptions" if verdict.exceptions else "do not hold"
+
+
+def _figure(evidence: Evidence, name: str) -> str:
+    if not (evidence.folder / f"{name}.png").is_file():
+        return ""
+    title, caption = CAPTIONS[name]
+    return f"![{title}]({name}.png)\n\n**{title}** {caption} ([SVG]({name}.svg))"
+
+
+def _scores(evidence: Evidence, name: str) -> str:
+    bed = evidence.beds[name]
+    tasks = sorted(set(bed.tasks.tolist()))
+    counts = f"{tasks[0]}" if len(tasks) == 1 else f"{tasks[0]} to {tasks[-1]}"
+    title = BED_TITLES[name][0].upper() + BED_TITLES[name][1:]
+    bold = "Bold: the lowest of the paper's methods. Last column: samples without an answer, over all n."
+    return section(f"{title} ({counts} tasks a size)", tables.score_table(bed), tables.excess_table(bed), bold, level=3)
+
+
+def _claims(judged: Judged) -> str:
+    header = ["the paper says", "where", "judged by", "ours", "verdict"]
+    parts = []
+    for heading, found in judged.items():
+        rows = [[c.words, c.where, c.criterion, v.number, f"**{v.word}**"] for c, v in found]
+        parts.append(section(heading, table(header, rows, text=5), level=3))
+    left_out = "\n".join(["Not judged:", "", *(f"- {words}" for words in NOT_JUDGED)])
+    return section("Every claim", *parts, left_out)
+
+
+def _losses(evidence: Evidence) -> str:
+    by_family = "Mean excess by family, in bits, over {}; bold: the lowest selector."
+    shown = {"all n (the smallest make the classical means)": 0, f"n >= {LARGE}": LARGE}
+    sure = "Sizes at which another selector has less excess in a family, by more than two standard errors:"
+    lost = family_losses(evidence)
+    return section(
+        "Cases we lose",
+        "Every bed and size at which a classical selector, leave-one-out likelihood or another learned selector has a "
+        "lower mean score than an amortized one."
+        if evidence.beds
+        else "",
+        losses_by_size(evidence),
+        *(
+            f"{by_family.format(words)}\n\n{family_table(evidence, least=least)}"
+            for words, least in shown.items()
+            if family_table(evidence, least=least)
+        ),
+        f"{sure}\n\n{lost}" if lost else "",
+    )
+
+
+def _tables(evidence: Evidence) -> str:
+    parts = (
+        section("Table 1: realised parameter ranges", tables.range_table(evidence), level=3),
+        section("Table 2: modes of random mixtures, per cent", tables.mode_table(evidence), level=3),
+        section("Penalties are exact: scores against 50 digits", tables.penalty_table(evidence), level=3),
+        section("What 256 Gauss–Hermite nodes miss", tables.quadrature_table(evidence), level=3),
+        section("Ablations: short trainings", tables.ablation_table(evidence), level=3),
+    )
+    return section("Tables", *parts)
+
+
+def _files(evidence: Evidence) -> str:
+    rows = [[f"[`{name}`]({name})", words] for name, words in FILES.items() if (evidence.folder / name).is_file()]
+    return table(["file", "what it holds"], rows, text=2) if rows else ""

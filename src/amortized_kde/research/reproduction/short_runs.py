@@ -1,0 +1,188 @@
+"""Short trainings in varied worlds, and how their selectors do on one set of tasks; finished parts are kept on disk.
+
+Variations of the paper's worlds enter; models, bandwidths and scores leave. What they are to show is not known here.
+"""
+
+import importlib.metadata
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.data.support import Bounds
+from amortized_kde.errors import MissingExtraError, UnreadableFileError
+from amortized_kde.learned.paper.features import CONVENTIONS
+from amortized_kde.learned.paper.prediction import select_amortized
+from amortized_kde.learned.store import Model, read_model
+from amortized_kde.research.reproduction.judge import judge_by_draws
+from amortized_kde.research.reproduction.oracle import best_bandwidths
+from amortized_kde.research.reproduction.variations import Variation
+from amortized_kde.research.tasks import TaskBatch, draw_tasks
+from amortized_kde.selection import SELECTORS
+
+if TYPE_CHECKING:
+    from amortized_kde.research.training.recipe import Recipe
+
+__all__ = ["CLASSICAL", "ORACLE", "Judged", "judge_world", "train_short"]
+
+Array = NDArray[np.float64]
+
+# The working domain of every selector here, also of those that learn on the whole line (paper, section 2.3).
+_FRAME = (-1.0, 1.0)
+# Of the tasks that judge; used nowhere else.
+_SEED = 4_205_000_000
+# Tasks at a time: 20 MB of draws.
+_CHUNK = 2_500
+# Yardsticks in every world.
+CLASSICAL, ORACLE = "silverman", "oracle"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What selectors did with the tasks of one world, by name: bandwidths, and mean scores in bits beside the truths'.
+
+    `sizes` holds the n of each task; every array is (tasks,).
+    """
+
+    sizes: Array
+    truth: Array
+    bandwidths: Mapping[str, Array]
+    scores: Mapping[str, Array]
+
+    def excess(self, name: str) -> Array:
+        """Give the score of each task above the true density's, in bits."""
+        return np.asarray(self.scores[name] - self.truth)
+
+    def log2_ratios(self, name: str) -> Array:
+        """Give log2(h / best h) of each task."""
+        return np.asarray(np.log2(self.bandwidths[name] / self.bandwidths[ORACLE]))
+
+
+def _shortened(name: str, variation: Variation, steps: int, draws: int) -> "Recipe":
+    """The paper's recipe with fewer steps, an average that spans the same share of them, and no validation to speak of.
+
+    The notes make every varied constant part of the recipe, by which a kept model is recognised.
+    """
+    from amortized_kde.research.training.recipe import Recipe, find_recipe
+
+    recipe = find_recipe(variation.recipe)
+    assert isinstance(recipe, Recipe)
+    average = recipe.optimiser.average ** (recipe.steps / steps)
+    return replace(
+        recipe,
+        name=name,
+        seed=recipe.seed + variation.seed,
+        steps=steps,
+        objective=replace(recipe.objective, points=draws),
+        optimiser=replace(recipe.optimiser, average=average),
+        # The last step is kept, whatever it scores on these few tasks.
+        validation=replace(recipe.validation, sizes=[recipe.sizes[0]], tasks_per_size=1, every=steps),
+        notes={"tasks": repr(variation)},
+    )
+
+
+def train_short(
+    name: str, variation: Variation, kept: Path, *, steps: int, draws: int, report: Callable[[int], None] | None = None
+) -> Model:
+    """Train a recipe of the paper for a few steps on varied tasks, or read what an earlier call left in `kept`.
+
+    Parameters
+    ----------
+    name : str
+        Of the model and of its folder.
+    variation : Variation
+        What it learns from.
+    kept : Path
+        Where folders of models are kept; one from other constants, features or another version is made anew.
+    steps, draws : int
+        Of training, and to score each of its tasks; the paper's recipes have 40,000 and 1024.
+    report : callable, optional
+        Told the number of each step, and `steps` at once if the model was there.
+
+    Raises
+    ------
+    MissingExtraError
+        If JAX and its companions are not installed.
+    """
+    try:
+        from amortized_kde.research.training.loop import train
+    except ImportError as error:
+        raise MissingExtraError(
+            f"short trainings need {error.name}; install it with: pip install 'amortized-kde[train]'"
+        ) from None
+    recipe, folder, tell = _shortened(name, variation, steps, draws), kept / name, report or (lambda step: None)
+    model = _finished(folder, recipe)
+    if model is None:
+        world = variation.world()
+        train(recipe, folder, world=world, frame=_FRAME, report=lambda progress: tell(progress.step))
+        model = read_model(folder)
+    tell(steps)
+    return model
+
+
+def _finished(folder: Path, recipe: "Recipe") -> Model | None:
+    """The model that an earlier run left, if it is whole and of the same making."""
+    try:
+        model = read_model(folder)
+    except UnreadableFileError:
+        return None
+    made = {
+        "recipe": recipe.as_card(),
+        "conventions": {name: CONVENTIONS[name] for name in recipe.network.inputs},
+        "package_version": importlib.metadata.version("amortized-kde"),
+    }
+    return model if {key: model.card[key] for key in made} == json.loads(json.dumps(made)) else None
+
+
+def judge_world(name: str, variation: Variation, models: Mapping[str, Model], kept: Path, *, tasks: int) -> Judged:
+    """Judge models, Silverman's rule and the best single bandwidth on the same fresh tasks, n ~ Unif{5..256}.
+
+    Scores are float64 sums over 1024 draws. The arrays are kept in `kept`, and read again if nothing has changed.
+    """
+    path = kept / (re.sub(r"[^a-z0-9]+", "-", name) + ".npz")
+    key = json.dumps([repr(variation), tasks, {name: model.card["sha256"] for name, model in models.items()}])
+    arrays = _read(path, key)
+    if arrays is None:
+        world, counts = variation.world(), [min(_CHUNK, tasks - first) for first in range(0, tasks, _CHUNK)]
+        parts = [
+            _judge_chunk(draw_tasks(world, count, seed=_SEED, first=i * _CHUNK), models)
+            for i, count in enumerate(counts)
+        ]
+        arrays = {field: np.concatenate([part[field] for part in parts]) for field in parts[0]}
+        _write(path, key, arrays)
+    by_name = {
+        what: {name: arrays[f"{what} {name}"] for name in (*models, CLASSICAL, ORACLE)} for what in ("h", "score")
+    }
+    return Judged(arrays["n"], arrays["truth"], by_name["h"], by_name["score"])
+
+
+def _judge_chunk(batch: TaskBatch, models: Mapping[str, Model]) -> dict[str, Array]:
+    frame, samples, judge = Bounds(*batch.bounds), batch.samples, judge_by_draws(batch)
+    bandwidths = {name: select_amortized(model, samples, frame).bandwidths for name, model in models.items()}
+    bandwidths[CLASSICAL] = SELECTORS[CLASSICAL].select(samples, frame).bandwidths
+    bandwidths[ORACLE] = best_bandwidths(judge)
+    arrays = {"n": batch.sizes.astype(np.float64), "truth": batch.true_scores()}
+    for name, h in bandwidths.items():
+        arrays |= {f"h {name}": h, f"score {name}": judge.scores(h)[0]}
+    return arrays
+
+
+def _read(path: Path, key: str) -> dict[str, Array] | None:
+    if not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files if name != "key"} if str(file["key"]) == key else None
+
+
+def _write(path: Path, key: str, arrays: Mapping[str, Array]) -> None:
+    """Written beside its place and moved there, so that the file is always whole."""
+    beside = path.with_suffix(".part")
+    with open(beside, "wb") as file:
+        np.savez(file, allow_pickle=False, key=np.array(key), **arrays)
+    os.replace(beside, path)

@@ -1,0 +1,120 @@
+"""Tables of a bed: stored scores enter, CSV files leave, numbers with 17 significant digits.
+
+How the scores were computed is not known here, nor how the tables are drawn.
+"""
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde.errors import UnreadableFileError
+from amortized_kde.research.reproduction.bootstrap import LIMITS, bootstrap_means
+from amortized_kde.research.reproduction.columns import Column, lower_oracle
+from amortized_kde.research.reproduction.protocol import SIZES, TRUTH, Bed, Chunk, Scale, chunks_of
+from amortized_kde.research.reproduction.store import read_chunk
+from amortized_kde.research.tasks import FAMILIES
+
+__all__ = ["CHUNK_COLUMNS", "chunk_lines", "read_columns", "write_csv", "write_tables"]
+
+Array = NDArray[np.float64]
+Columns = dict[str, Column]
+
+_COLUMNS = (
+    *("n", "method", "tasks", "score_bits", "score_lower", "score_upper"),
+    *("excess_bits", "excess_lower", "excess_upper", "median_excess_bits", "failures"),
+)
+CHUNK_COLUMNS = ("n", "chunk", "first", "tasks", "method", "score_bits")
+_FAMILY_COLUMNS = ("n", "family", "method", "tasks", "excess_bits", "standard_error")
+
+
+def write_csv(path: Path, header: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
+    """Write a table, floats with 17 significant digits, which give back the same float64."""
+    rows = [[f"{cell:.17g}" if isinstance(cell, float) else cell for cell in line] for line in lines]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+
+
+def write_tables(bed: Bed, scale: Scale, folder: Path, *, threads: int | None = None) -> None:
+    """Write the tables of a bed that has been run.
+
+    Raises
+    ------
+    UnreadableFileError
+        If a column of a chunk is not stored.
+    """
+    by_size: dict[int, Columns] = {}
+    of_chunks: list[Sequence[Any]] = []
+    for n in SIZES:
+        parts = [chunk for chunk in chunks_of(bed, scale) if chunk.n == n]
+        columns = [read_columns(folder, bed, chunk) for chunk in parts]
+        for k, (chunk, part) in enumerate(zip(parts, columns, strict=True)):
+            of_chunks += chunk_lines(k, chunk, part)
+        by_size[n] = _join(columns)
+    tables: dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]] = {
+        f"{bed.name}.csv": (_COLUMNS, _summary(bed, by_size, threads)),
+        f"chunks_{bed.name}.csv": (CHUNK_COLUMNS, of_chunks),
+    }
+    if bed.balanced:
+        tables["families.csv"] = (_FAMILY_COLUMNS, _by_family(by_size))
+    for name, (header, lines) in tables.items():
+        write_csv(folder / name, header, lines)
+
+
+def read_columns(folder: Path, bed: Bed, chunk: Chunk) -> Columns:
+    """Read all columns of a chunk, the oracle no worse than any other."""
+    held = read_chunk(folder, chunk).columns
+    missing = [method for method in bed.methods if method not in held]
+    if missing:
+        raise UnreadableFileError(
+            f"{folder} has no scores of {missing[0]} for {chunk.bed}, n = {chunk.n}; run the benchmark first."
+        )
+    return lower_oracle({method: held[method] for method in bed.methods})
+
+
+def chunk_lines(number: int, chunk: Chunk, columns: Columns) -> list[Sequence[Any]]:
+    """Give the lines of ``chunks_BED.csv`` for one chunk: the mean score of every method."""
+    return [
+        (chunk.n, number, chunk.first, chunk.count, method, float(np.mean(column.scores)))
+        for method, column in columns.items()
+    ]
+
+
+def _join(parts: list[Columns]) -> Columns:
+    return {
+        method: Column(np.concatenate([part[method].scores for part in parts]), sum(p[method].failures for p in parts))
+        for method in parts[0]
+    }
+
+
+def _summary(bed: Bed, by_size: dict[int, Columns], threads: int | None) -> Iterator[Sequence[Any]]:
+    for n, columns in by_size.items():
+        table = np.stack([column.scores for column in columns.values()], axis=1)
+        means = bootstrap_means(table, seed=bed.seed, stream=n, threads=threads)
+        truth = list(columns).index(TRUTH)
+        for k, (method, column) in enumerate(columns.items()):
+            # The mean of differences is the difference of means, in every replicate.
+            score, excess = _limits(means[:, k]), _limits(means[:, k] - means[:, truth])
+            above = column.scores - columns[TRUTH].scores
+            numbers = (float(np.mean(column.scores)), *score, float(np.mean(above)), *excess, float(np.median(above)))
+            yield (n, method, column.scores.size, *numbers, column.failures)
+
+
+def _limits(means: Array) -> tuple[float, float]:
+    low, high = np.percentile(means, LIMITS)
+    return float(low), float(high)
+
+
+def _by_family(by_size: dict[int, Columns]) -> Iterator[Sequence[Any]]:
+    """Tasks deal the families out by turns; see `BalancedWorld`."""
+    for n, columns in by_size.items():
+        for k, family in enumerate(FAMILIES):
+            truth = columns[TRUTH].scores[k :: len(FAMILIES)]
+            for method, column in columns.items():
+                excess = column.scores[k :: len(FAMILIES)] - truth
+                error = float(np.std(excess, ddof=1)) / math.sqrt(excess.size)
+                yield (n, family, method, excess.size, float(np.mean(excess)), error)

@@ -1,0 +1,58 @@
+"""Density-estimation tasks with a known truth: the worlds that selectors are trained and judged in.
+
+A world and a seed enter, batches of tasks leave: samples, evaluation draws, exact true densities (paper,
+sections 3.1 to 3.3). Nothing here knows of bandwidths, features or networks.
+"""
+
+from amortized_kde.research.tasks.batch import SIZES, TaskBatch, draw_tasks
+from amortized_kde.research.tasks.broad import BroadBatch, broad_batch, draw_broad
+from amortized_kde.research.tasks.densities import Densities, stack
+from amortized_kde.research.tasks.families import FAMILIES, Family
+from amortized_kde.research.tasks.mixtures import Construction
+from amortized_kde.research.tasks.own import own_world
+from amortized_kde.research.tasks.pictures import draw_worlds, reproduce_worlds
+from amortized_kde.research.tasks.pool import Pool, load_pool, make_pool, save_pool
+from amortized_kde.research.tasks.protocol import OwnTasks, Truths, World
+from amortized_kde.research.tasks.ranges import reproduce_ranges
+from amortized_kde.research.tasks.settings import draw_settings, parameters
+from amortized_kde.research.tasks.worlds import (
+    WORLDS,
+    GaussianWorld,
+    MixtureWorld,
+    MultifamilyWorld,
+    UntruncatedWorld,
+    world,
+)
+
+__all__ = [
+    "FAMILIES",
+    "SIZES",
+    "WORLDS",
+    "BroadBatch",
+    "Construction",
+    "Densities",
+    "Family",
+    "GaussianWorld",
+    "MixtureWorld",
+    "MultifamilyWorld",
+    "OwnTasks",
+    "Pool",
+    "TaskBatch",
+    "Truths",
+    "UntruncatedWorld",
+    "World",
+    "broad_batch",
+    "draw_broad",
+    "draw_settings",
+    "draw_tasks",
+    "draw_worlds",
+    "load_pool",
+    "make_pool",
+    "own_world",
+    "parameters",
+    "reproduce_ranges",
+    "reproduce_worlds",
+    "save_pool",
+    "stack",
+    "world",
+]

@@ -1,0 +1,233 @@
+"""The broad world: tasks of all kinds, each with bounds of its own that the estimator is told, some of them rounded.
+
+A number of tasks and a seed enter, a `BroadBatch` leaves. Task i under a seed is the same in every batch that holds it,
+on any number of threads. Features and estimators are not known here.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from amortized_kde.data.sample import Samples
+from amortized_kde.errors import InvalidParameterError
+from amortized_kde.numerics.streams import indexed_uniforms, stream_words
+from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.research.tasks.batch import given_sizes
+from amortized_kde.research.tasks.broad.bounded import PoolRows
+from amortized_kde.research.tasks.broad.bounds import CHANCES, PILOT, measure, plan_bounds, set_bounds
+from amortized_kde.research.tasks.broad.settings import Settings, fill_settings
+from amortized_kde.research.tasks.broad.shares import KINDS, TOLD, choose_kinds, choose_sizes, choose_told
+from amortized_kde.research.tasks.broad.ties import Ties, choose_ties, tie_samples
+from amortized_kde.research.tasks.compounds import Compounds, empty_parts, truncate
+from amortized_kde.research.tasks.mixtures import PAPER
+from amortized_kde.research.tasks.pool import make_pool
+
+__all__ = ["KINDS", "TOLD", "BroadBatch", "broad_batch"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Sizes = int | range | Sequence[int] | Index
+
+# Streams of their own, none of which another world draws from.
+_KIND, _TOLD, _SIZE, _SETTING, _PILOT, _SAMPLE, _DRAWS, _TIES = range(100, 108)
+# The families of the paper, but not the settings on which its tables are made.
+_POOL_SEED = 20_270
+# A setting and a draw cost about as much as this many additions.
+_SETTING_COST, _COST = 3000.0, 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class BroadBatch:
+    """Tasks: sample t is ``values[offsets[t]:offsets[t + 1]]``, ascending, and is judged at ``draws[t]``.
+
+    Attributes
+    ----------
+    values : array of shape (n_1 + ... + n_tasks,)
+        All samples, one after the other, each ascending, perhaps rounded.
+    offsets : array of shape (tasks + 1,), int64
+        Where each sample begins.
+    draws : array of shape (tasks, m)
+        Independent draws from each true density, never rounded.
+    lower, upper : array of shape (tasks,)
+        The bounds that an estimator is told, infinite where open. Samples and draws lie inside.
+    kinds : array of shape (tasks,), int64
+        What the density is, an index into `KINDS`.
+    told : array of shape (tasks,), int64
+        0: both natural bounds are told; 1: one; 2: none; 3: both are given, but far wider than the data.
+    units : array of shape (tasks,)
+        To what the sample was rounded; 0 where it was not.
+    resampled : array of shape (tasks,), bool
+        Whether the sample was drawn from itself with replacement.
+    truths : Compounds
+        The true densities, before rounding.
+    """
+
+    values: Array
+    offsets: Index
+    draws: Array
+    lower: Array
+    upper: Array
+    kinds: Index
+    told: Index
+    units: Array
+    resampled: NDArray[np.bool_]
+    truths: Compounds
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def sizes(self) -> Index:
+        """The n of each task."""
+        return np.diff(self.offsets)
+
+    @property
+    def samples(self) -> Samples:
+        """The samples as the rest of the package takes them."""
+        return Samples(self.values, self.offsets, (len(self),), np.zeros(len(self), bool))
+
+    def true_logpdf(self, x: ArrayLike) -> Array:
+        """Give the natural log of the true densities (tasks, m) at x, (m,) for all or (tasks, m)."""
+        return self.truths.logpdf(x)
+
+    def true_scores(self) -> Array:
+        """Give the mean score (tasks,), in bits, of each true density at its own draws."""
+        return np.asarray(self.true_logpdf(self.draws).mean(axis=1) / -math.log(2.0))
+
+
+def broad_batch(
+    count: int,
+    *,
+    seed: int,
+    first: int = 0,
+    draws: int = 256,
+    sizes: Sizes | None = None,
+    large: float = 1.0,
+    kinds: Sequence[str] | None = None,
+    told: Sequence[int] | None = None,
+    threads: int | None = None,
+) -> BroadBatch:
+    """Draw tasks first .. first + count - 1 of the broad world.
+
+    Parameters
+    ----------
+    count : int
+        How many tasks.
+    seed : int
+        Names the endless sequence of tasks, of which this is a run.
+    first : int
+        Index of the first task.
+    draws : int
+        Evaluation draws a task, m.
+    sizes : int, range, or array of shape (count,), optional
+        One n for all; a range from which each task draws its own, uniformly; or the n of each. By default n is
+        log-uniform on 1 .. 4096, and for one task in four uniform on 5 .. 256.
+    large : float
+        Between 0 and 1: how often, of the log-uniform ones, sizes above 256 come, relative to that.
+    kinds : sequence of str, optional
+        Only these of `KINDS`.
+    told : sequence of int, optional
+        Only these ways of telling bounds. Samples of one value are told one or two bounds even so.
+    threads : int, optional
+        The most threads to use; the tasks do not depend on it.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a count, size, kind or way of telling is out of range, or no task has such kinds and bounds.
+
+    Examples
+    --------
+    >>> batch = broad_batch(4, seed=1, sizes=10, kinds=["gamma"], told=[1])
+    >>> batch.values.shape, batch.draws.shape
+    ((40,), (4, 256))
+    >>> bool((np.isfinite(batch.lower) ^ np.isfinite(batch.upper)).all())
+    True
+    """
+    if count < 1 or first < 0 or draws < 0 or seed < 0:
+        raise InvalidParameterError(
+            f"count must be at least 1, and first, draws and seed at least 0, not {count}, {first}, {draws}, {seed}."
+        )
+    size_words = stream_words(seed, _SIZE)
+    if sizes is None:
+        chosen_sizes = choose_sizes(indexed_uniforms(size_words, first, count), large=large)
+    else:
+        chosen_sizes = given_sizes(sizes, count, words=size_words, first=first)
+    u_kind, u_told = (indexed_uniforms(stream_words(seed, purpose), first, count) for purpose in (_KIND, _TOLD))
+    kind = choose_kinds(u_kind, kinds, told)
+    way = choose_told(u_told, kind, chosen_sizes, kinds=kinds, told=told)
+    return _Making(seed, first, threads).batch(kind, way, chosen_sizes, draws)
+
+
+@cache
+def _pool() -> PoolRows:
+    made = make_pool(seed=_POOL_SEED).densities
+    return PoolRows(made.codes, made.origins, made.slopes, made.shapes)
+
+
+@dataclass(frozen=True)
+class _Making:
+    """The address of a run of tasks, and the steps in which they are made."""
+
+    seed: int
+    first: int
+    threads: int | None
+
+    def batch(self, kinds: Index, told: Index, sizes: Index, draws: int) -> BroadBatch:
+        settings = self._settings(kinds, told)
+        chance = {name: settings.chances[:, j] for j, name in enumerate(CHANCES)}
+        plan = plan_bounds(kinds, told, settings, chance)
+        pilot = truncate(settings.parts, plan.cut_low, plan.cut_high)
+        scale = measure(self._draw(pilot, np.arange(kinds.size + 1) * PILOT, _PILOT).reshape(-1, PILOT))
+        lower, upper = set_bounds(plan, kinds, settings, scale, chance)
+        truths = truncate(settings.parts, np.maximum(plan.cut_low, lower), np.minimum(plan.cut_high, upper))
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        drawn = self._draw(truths, np.arange(kinds.size + 1) * draws, _DRAWS).reshape(kinds.size, draws)
+        values = self._draw(truths, offsets, _SAMPLE, ascending=True)
+        ties = choose_ties(chance, scale.spread, settings.low, settings.high)
+        self._tie(values, offsets, ties, lower, upper)
+        _free_constants(values, offsets, np.where(ties.units > 0.0, ties.units, scale.spread), lower, upper)
+        return BroadBatch(values, offsets, drawn, lower, upper, kinds, told, ties.units, ties.resampled, truths)
+
+    def _settings(self, kinds: Index, told: Index) -> Settings:
+        count, words = kinds.size, stream_words(self.seed, _SETTING)
+        out = Settings(empty_parts(count), np.empty(count), np.empty(count), np.empty((count, len(CHANCES))))
+        constants, pool = PAPER.constants, _pool()
+        self._run(
+            lambda a, b: fill_settings(out, kinds, told, constants, pool, words, self.first, a, b),
+            count,
+            _SETTING_COST * count,
+        )
+        # As in `draw_mixtures`: a draw finds its component sooner, and no law changes.
+        mixtures = kinds == KINDS.index("mixture")
+        out.parts.weights[mixtures] = -np.sort(-out.parts.weights[mixtures], axis=1)
+        return out
+
+    def _draw(self, truths: Compounds, offsets: Index, purpose: int, *, ascending: bool = False) -> Array:
+        out, words = np.empty(offsets[-1]), stream_words(self.seed, purpose)
+
+        def work(start: int, stop: int) -> None:
+            truths.fill(out, offsets, words=words, first=self.first, start=start, stop=stop)
+            for t in range(start, stop) if ascending else ():
+                out[offsets[t] : offsets[t + 1]].sort()
+
+        self._run(work, len(truths), _COST * out.size)
+        return out
+
+    def _tie(self, values: Array, offsets: Index, ties: Ties, lower: Array, upper: Array) -> None:
+        words = stream_words(self.seed, _TIES)
+        tie_samples(values, offsets, ties, lower, upper, words, self.first, 0, lower.size)
+
+    def _run(self, work: Callable[[int, int], object], count: int, operations: float) -> None:
+        run_in_pieces(work, count, operations=operations, threads=self.threads)
+
+
+def _free_constants(values: Array, offsets: Index, steps: Array, lower: Array, upper: Array) -> None:
+    """Move bounds away from constant samples that lie on them, by a unit: no density lives on a point."""
+    smallest, constant = values[offsets[:-1]], values[offsets[:-1]] == values[offsets[1:] - 1]
+    lower -= np.where(constant & (smallest <= lower), steps, 0.0)
+    upper += np.where(constant & (smallest >= upper), steps, 0.0)

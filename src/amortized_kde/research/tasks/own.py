@@ -1,0 +1,133 @@
+"""A researcher's own tasks as a world: the mathematics of one density enters, validated, vectorised tasks leave.
+
+Every task gets its own random generator from its index, so own tasks are as repeatable as built-in ones.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from amortized_kde.errors import InvalidParameterError
+from amortized_kde.numerics.streams import stream_words
+from amortized_kde.research.tasks.protocol import SETTING, OwnTasks
+
+__all__ = ["OwnWorld", "own_world"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+
+def _generator(words: Words, index: int) -> np.random.Generator:
+    """Philox takes a key and a counter: no two tasks share numbers."""
+    return np.random.Generator(np.random.Philox(key=words[:2], counter=[0, 0, 0, index]))
+
+
+@dataclass(frozen=True, eq=False)
+class _OwnTruths:
+    own: OwnTasks
+    settings: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.settings)
+
+    def logpdf(self, x: ArrayLike) -> Array:
+        """Give log-densities (tasks, m), one task after the other; as in `Truths`."""
+        at = np.asarray(x, dtype=np.float64)
+        at = np.broadcast_to(at, (len(self), at.shape[-1]))
+        return np.array([self._checked_logpdf(t, at[t]) for t in range(len(self))]).reshape(at.shape)
+
+    def fill(self, out: Array, offsets: Index, *, words: Words, first: int, start: int, stop: int) -> None:
+        """Write draws, as in `Truths`."""
+        for t in range(start, stop):
+            rng = _generator(words, first + t)
+            out[offsets[t] : offsets[t + 1]] = self._checked_sample(t, int(offsets[t + 1] - offsets[t]), rng)
+
+    def _checked_logpdf(self, t: int, x: Array) -> Array:
+        values = np.asarray(self.own.logpdf(self.settings[t], x), dtype=np.float64)
+        if values.shape != x.shape or np.isnan(values).any():
+            raise InvalidParameterError(
+                f"logpdf of {self.own.name!r} must give a number for each of its {x.size} arguments; with the setting "
+                f"{self.settings[t]!r} it gave {_fault(values, x.shape)}."
+            )
+        return values
+
+    def _checked_sample(self, t: int, count: int, rng: np.random.Generator) -> Array:
+        values = np.asarray(self.own.sample(self.settings[t], count, rng=rng), dtype=np.float64)
+        lower, upper = self.own.bounds
+        if values.shape != (count,) or not ((values >= lower) & (values <= upper) & np.isfinite(values)).all():
+            raise InvalidParameterError(
+                f"sample of {self.own.name!r} must give {count} finite values in [{lower}, {upper}]; with the setting "
+                f"{self.settings[t]!r} it gave {_fault(values, (count,))}."
+            )
+        return values
+
+
+def _fault(values: Array, shape: tuple[int, ...]) -> str:
+    if values.shape != shape:
+        return f"the shape {values.shape}"
+    return "NaN" if np.isnan(values).any() else f"values from {values.min()} to {values.max()}"
+
+
+@dataclass(frozen=True)
+class OwnWorld:
+    """The world of an author's tasks; made by `own_world`."""
+
+    own: OwnTasks
+
+    @property
+    def name(self) -> str:
+        """The author's name for it."""
+        return self.own.name
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The author's bounds."""
+        return self.own.bounds
+
+    def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> _OwnTruths:
+        """Give the densities of tasks first .. first + count - 1."""
+        words = stream_words(seed, SETTING)
+        settings = [self.own.draw_setting(rng=_generator(words, first + t)) for t in range(count)]
+        return _OwnTruths(self.own, settings)
+
+
+def own_world(own: OwnTasks) -> OwnWorld:
+    """Make a world of your own tasks, to train on and to be judged in like the built-in ones.
+
+    Parameters
+    ----------
+    own : OwnTasks
+        An object with a `name`, `bounds`, and three methods for one density at a time:
+        ``draw_setting(rng=)``, ``logpdf(setting, x)``, ``sample(setting, count, rng=)``.
+        ``examples/own_task.py`` is one.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a part is missing, or the bounds are not two ascending numbers. Later, from `draw_tasks`: if a
+        method gives NaN, another shape than asked for, or values outside the bounds.
+
+    Examples
+    --------
+    >>> class Uniform:
+    ...     name, bounds = "uniform", (-1.0, 1.0)
+    ...     def draw_setting(self, *, rng):
+    ...         return rng.uniform(0.1, 1.0)
+    ...     def logpdf(self, setting, x):
+    ...         with np.errstate(divide="ignore"):
+    ...             return np.log((np.abs(x) <= setting) / (2 * setting))
+    ...     def sample(self, setting, count, *, rng):
+    ...         return rng.uniform(-setting, setting, count)
+    >>> own_world(Uniform()).truths(2, seed=1).logpdf([0.0]).shape
+    (2, 1)
+    """
+    missing = [part for part in ("name", "bounds", "draw_setting", "logpdf", "sample") if not hasattr(own, part)]
+    if missing:
+        raise InvalidParameterError(f"{type(own).__name__} has no {', '.join(missing)}; own tasks need all five parts.")
+    lower, upper = own.bounds
+    if not lower < upper:
+        raise InvalidParameterError(f"The bounds of {own.name!r} must ascend, not be {own.bounds}.")
+    return OwnWorld(own)

@@ -1,0 +1,128 @@
+"""Pools of settings for the ten families: drawn once from a seed, kept in a file, used by training and evaluation.
+
+Families, a number of settings and a seed enter; a `Pool` leaves, or a file of plain arrays.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from amortized_kde.errors import InvalidParameterError, UnreadableFileError
+from amortized_kde.research.tasks.densities import Densities, join
+from amortized_kde.research.tasks.families import FAMILIES
+from amortized_kde.research.tasks.settings import THRESHOLD, draw_settings
+
+__all__ = ["POOL_SEED", "POOL_SIZE", "Pool", "load_pool", "make_pool", "save_pool"]
+
+# Settings a family (paper, note to Table 1). The paper names no seed for them; this is its training seed
+# (Appendix C.2).
+POOL_SIZE = 10_000
+POOL_SEED = 2026
+# Changes when the arrays of a saved pool change their meaning.
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Settings of several families, `size` for each, one family after the other in `densities`."""
+
+    families: tuple[str, ...]
+    size: int
+    seed: int
+    densities: Densities
+
+    def family(self, name: str) -> Densities:
+        """Give the densities of one family."""
+        if name not in self.families:
+            raise InvalidParameterError(f"This pool has no family {name!r}; it has {', '.join(self.families)}.")
+        start = self.families.index(name) * self.size
+        return self.densities[start : start + self.size]
+
+
+def make_pool(
+    size: int = POOL_SIZE,
+    seed: int = POOL_SEED,
+    *,
+    families: tuple[str, ...] = tuple(FAMILIES),
+    threshold: float = THRESHOLD,
+) -> Pool:
+    """Draw a pool of settings.
+
+    Parameters
+    ----------
+    size : int
+        Settings a family; the paper has 10,000.
+    seed : int
+        The same seed gives the same settings; those of one family do not depend on which others are in the
+        pool.
+    families : tuple of str
+        Names from `FAMILIES`.
+    threshold : float
+        The least mass that a setting has in [-1, 1] before it is truncated.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a family has no such name, there is none, `size` is not positive, or `threshold` is not in (0, 1).
+
+    Examples
+    --------
+    >>> len(make_pool(5, families=("beta", "gamma")).densities)
+    10
+    """
+    unknown = [name for name in families if name not in FAMILIES]
+    if unknown or not families:
+        raise InvalidParameterError(f"There is no family {unknown}; the families are {', '.join(FAMILIES)}.")
+    if size < 1:
+        raise InvalidParameterError(f"A pool needs at least one setting a family, not {size}.")
+    if not 0.0 < threshold < 1.0:
+        raise InvalidParameterError(f"The mass threshold must lie strictly between 0 and 1, not be {threshold}.")
+    names = list(FAMILIES)
+    stacks = []
+    for name in families:
+        rng = np.random.default_rng([seed, names.index(name)])
+        stacks.append(draw_settings(FAMILIES[name], size, rng=rng, threshold=threshold))
+    return Pool(families, size, seed, join(stacks))
+
+
+def save_pool(pool: Pool, path: str | os.PathLike[str]) -> None:
+    """Write a pool to a file of plain arrays (NumPy's npz; nothing in it is executed on loading)."""
+    d = pool.densities
+    with open(path, "wb") as file:
+        np.savez_compressed(
+            file,
+            format=_FORMAT,
+            families=np.array(pool.families),
+            size=pool.size,
+            seed=pool.seed,
+            bounds=np.array(d.bounds),
+            codes=d.codes,
+            origins=d.origins,
+            slopes=d.slopes,
+            shapes=d.shapes,
+            masses=d.masses,
+        )
+
+
+def load_pool(path: str | os.PathLike[str]) -> Pool:
+    """Read a pool that `save_pool` wrote.
+
+    Raises
+    ------
+    UnreadableFileError
+        If there is no such file, or it does not hold a pool of this format.
+    """
+    try:
+        with np.load(Path(path), allow_pickle=False) as file:
+            held = {name: file[name] for name in file.files}
+        if int(held["format"]) != _FORMAT:
+            raise UnreadableFileError(f"{path} holds a pool of format {held['format']}, not {_FORMAT}: make it again.")
+        arrays = {name: held[name] for name in ("codes", "origins", "slopes", "shapes", "masses")}
+        densities = Densities(**arrays, bounds=(float(held["bounds"][0]), float(held["bounds"][1])))
+        return Pool(tuple(map(str, held["families"])), int(held["size"]), int(held["seed"]), densities)
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        if isinstance(error, UnreadableFileError):
+            raise
+        raise UnreadableFileError(f"{path} does not hold a pool of task settings ({error}).") from None

@@ -1,0 +1,176 @@
+"""The seven standard densities that all tasks are made of, before they are moved, scaled, mirrored and cut.
+
+Arguments y (rows, m) and shape parameters (rows, p) enter, one density a row; log-densities and probabilities
+leave. Location, scale and bounds are not known here. The same seven, as random variates, are in
+`sampling.py`, in the order of `STANDARDS`.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.research.tasks.normal_sums import log_normal_sums
+
+__all__ = ["CODES", "STANDARDS", "Standard", "components"]
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+_LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+# Eight terms of a mixture run side by side in SIMD lanes, so that one costs less than an operation of its
+# own.
+_COST = 0.25
+
+
+@dataclass(frozen=True)
+class Standard:
+    """One standard density g(y; shape): what a family's author writes once, without location, scale or bounds.
+
+    ``logpdf(y, shape)`` is called inside `support` only, ``cdf(y, shape)`` inside it and on its ends. ``mean(shape)``
+    (rows,) is the point that a family's location moves. ``valid(shape)`` (rows,) says which rows are parameters at all.
+    """
+
+    name: str
+    logpdf: Callable[[Array, Array], Array]
+    cdf: Callable[[Array, Array], Array]
+    mean: Callable[[Array], Array]
+    valid: Callable[[Array], Flags]
+    support: tuple[float, float] = (-math.inf, math.inf)
+
+
+def components(shape: Array) -> tuple[Array, Array, Array]:
+    """Split the shape parameters of a mixture (rows, 3K) into weights, locations and scales (rows, K) each."""
+    count = shape.shape[1] // 3
+    return shape[:, :count], shape[:, count : 2 * count], shape[:, 2 * count : 3 * count]
+
+
+def _column(shape: Array, which: int) -> Array:
+    return shape[:, which, None]
+
+
+def _positive(shape: Array) -> Flags:
+    return np.asarray((shape > 0.0).all(axis=1))
+
+
+def _centre(shape: Array) -> Array:
+    return np.zeros(shape.shape[0])
+
+
+def _mixture_logpdf(y: Array, shape: Array) -> Array:
+    out = np.empty(y.shape)
+    weights, locations, scales = components(shape)
+
+    def work(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        log_normal_sums(weights[rows], locations[rows], scales[rows], y[rows], out[rows])
+
+    run_in_pieces(work, y.shape[0], operations=_COST * y.size * weights.shape[1])
+    return out
+
+
+def _mixture_cdf(y: Array, shape: Array) -> Array:
+    weights, locations, scales = components(shape)
+    total = np.zeros(y.shape)
+    for k in range(weights.shape[1]):
+        total += _column(weights, k) * special.ndtr((y - _column(locations, k)) / _column(scales, k))
+    return total
+
+
+def _mixture_valid(shape: Array) -> Flags:
+    weights, _, scales = components(shape)
+    # Weights are sums of rounded numbers; what they miss of 1 would be a bias of the sampler.
+    whole = np.abs(weights.sum(axis=1) - 1.0) < 1e-12
+    whole &= shape.shape[1] > 0 and shape.shape[1] % 3 == 0
+    return whole & (weights >= 0.0).all(axis=1) & (scales > 0.0).all(axis=1)
+
+
+def _mixture_mean(shape: Array) -> Array:
+    weights, locations, _ = components(shape)
+    return np.asarray((weights * locations).sum(axis=1))
+
+
+def _laplace_logpdf(y: Array, shape: Array) -> Array:
+    return -np.abs(y) - math.log(2.0)
+
+
+def _laplace_cdf(y: Array, shape: Array) -> Array:
+    tail = 0.5 * np.exp(-np.abs(y))
+    return np.where(y < 0.0, tail, 1.0 - tail)
+
+
+def _student_logpdf(y: Array, shape: Array) -> Array:
+    nu = _column(shape, 0)
+    constant = special.gammaln(0.5 * (nu + 1.0)) - special.gammaln(0.5 * nu) - 0.5 * np.log(nu * math.pi)
+    return np.asarray(constant - 0.5 * (nu + 1.0) * np.log1p(y * y / nu))
+
+
+def _student_cdf(y: Array, shape: Array) -> Array:
+    return np.asarray(special.stdtr(_column(shape, 0), y))
+
+
+def _gamma_logpdf(y: Array, shape: Array) -> Array:
+    k = _column(shape, 0)
+    return np.asarray((k - 1.0) * np.log(y) - y - special.gammaln(k))
+
+
+def _gamma_cdf(y: Array, shape: Array) -> Array:
+    return np.asarray(special.gammainc(_column(shape, 0), y))
+
+
+def _gamma_mean(shape: Array) -> Array:
+    return shape[:, 0].copy()
+
+
+def _beta_logpdf(y: Array, shape: Array) -> Array:
+    a, b = _column(shape, 0), _column(shape, 1)
+    return np.asarray((a - 1.0) * np.log(y) + (b - 1.0) * np.log1p(-y) - special.betaln(a, b))
+
+
+def _beta_cdf(y: Array, shape: Array) -> Array:
+    return np.asarray(special.betainc(_column(shape, 0), _column(shape, 1), y))
+
+
+def _beta_mean(shape: Array) -> Array:
+    return np.asarray(shape[:, 0] / (shape[:, 0] + shape[:, 1]))
+
+
+def _logistic_logpdf(y: Array, shape: Array) -> Array:
+    return np.asarray(-np.abs(y) - 2.0 * np.log1p(np.exp(-np.abs(y))))
+
+
+def _logistic_cdf(y: Array, shape: Array) -> Array:
+    return np.asarray(special.expit(y))
+
+
+def _lognormal_logpdf(y: Array, shape: Array) -> Array:
+    tau, log_y = _column(shape, 0), np.log(y)
+    return np.asarray(-0.5 * (log_y / tau) ** 2 - log_y - np.log(tau) - _LOG_SQRT_2PI)
+
+
+def _lognormal_cdf(y: Array, shape: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(special.ndtr(np.log(y) / _column(shape, 0)))
+
+
+def _lognormal_mean(shape: Array) -> Array:
+    return np.asarray(np.exp(0.5 * shape[:, 0] ** 2))
+
+
+# Shape parameters, by column: mixture weights, locations and scales; nu; k; a and b; tau (paper, Table 1).
+STANDARDS = (
+    Standard("mixture", _mixture_logpdf, _mixture_cdf, _mixture_mean, _mixture_valid),
+    Standard("laplace", _laplace_logpdf, _laplace_cdf, _centre, _positive),
+    Standard("student", _student_logpdf, _student_cdf, _centre, _positive),
+    Standard("gamma", _gamma_logpdf, _gamma_cdf, _gamma_mean, _positive, support=(0.0, math.inf)),
+    Standard("beta", _beta_logpdf, _beta_cdf, _beta_mean, _positive, support=(0.0, 1.0)),
+    Standard("logistic", _logistic_logpdf, _logistic_cdf, _centre, _positive),
+    Standard("lognormal", _lognormal_logpdf, _lognormal_cdf, _lognormal_mean, _positive, support=(0.0, math.inf)),
+)
+
+# A density names its standard form by its place in the table, which is what the compiled loops can read.
+CODES = {standard.name: code for code, standard in enumerate(STANDARDS)}

@@ -1,0 +1,294 @@
+"""Recipes: what to train, on which tasks, for how long. Readable TOML; the paper's five are in the package.
+
+A name or a path enters, a checked `Recipe` leaves.
+"""
+
+import difflib
+import importlib.util
+import tomllib
+from dataclasses import asdict, dataclass, field, fields
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from amortized_kde.errors import InvalidParameterError, UnreadableFileError
+from amortized_kde.research.tasks import World, own_world, world
+
+__all__ = [
+    "Again",
+    "Early",
+    "LadderNetwork",
+    "LadderRecipe",
+    "LadderTasks",
+    "Network",
+    "Objective",
+    "Optimiser",
+    "Recipe",
+    "Validation",
+    "find_recipe",
+    "find_world",
+    "recipe_names",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """Layer widths, what the output is (the bandwidth in the domain, or its ratio to the sd), and limits of inputs.
+
+    An input beyond its limits, given as scaled for the network, is moved to the nearer one, in training and after.
+    """
+
+    inputs: list[str]
+    hidden: list[int]
+    output: Literal["bandwidth", "ratio"]
+    limits: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """Expected score by `points` fresh draws a task, or by that many nodes of Gauss-Hermite quadrature."""
+
+    kind: Literal["draws", "gauss-hermite"]
+    points: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimiser:
+    """Adam's rate, the gradient's largest norm, and the decay of the moving average of the weights (0: none)."""
+
+    learning_rate: float
+    clip: float
+    average: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validation:
+    """A fixed set: so many tasks for each size (an empty list: every size), scored every so many steps."""
+
+    seed: int
+    sizes: list[int]
+    tasks_per_size: int
+    every: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Early:
+    """Stop after `patience` validations without an improvement of `improvement` bits, not before step `start`."""
+
+    start: int
+    patience: int
+    improvement: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Everything that decides the weights."""
+
+    name: str
+    world: str
+    seed: int
+    steps: int
+    batch: int
+    sizes: list[int]
+    one_size_a_step: bool
+    network: Network
+    objective: Objective
+    optimiser: Optimiser
+    validation: Validation
+    early_stop: Early
+    notes: dict[str, Any] = field(default_factory=dict)
+    folder: str = ""
+
+    def as_card(self) -> dict[str, Any]:
+        """Give the recipe as plain data, without the folder that it was read from."""
+        return {key: value for key, value in asdict(self).items() if key != "folder"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LadderNetwork:
+    """What the output is, and the widths of the layers that see the sample and each point."""
+
+    output: Literal["adaptive", "single"]
+    whole: int
+    point: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LadderTasks:
+    """Tasks for validation every so many steps, and those that give every feature its location, spread and range."""
+
+    validation_seed: int
+    validation_tasks: int
+    every: int
+    standard_seed: int
+    standard_tasks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Again:
+    """Tasks that are used again: those of so many steps are made, and further steps take them in turn (0: none are).
+
+    Of a step's tasks so many are of the ten families, and of mixtures of 32 components, all between bounds that are
+    told and with n uniform on 5 .. 256; the others are of the broad world.
+    """
+
+    steps: int
+    families: int
+    mixtures: int
+
+
+_NEVER = Again(steps=0, families=0, mixtures=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LadderRecipe:
+    """Everything that decides the weights of a model in the sample's own frame; Adam's rate falls along a cosine.
+
+    A task of n values counts by n to the power `size_power`: what can be gained falls with n. Tasks of more
+    than 256 values come `large` times as often as others of their world.
+    """
+
+    name: str
+    world: Literal["broad"]
+    seed: int
+    steps: int
+    batch: int
+    draws: int
+    size_power: float
+    large: float = 1.0
+    final_rate: float
+    network: LadderNetwork
+    optimiser: Optimiser
+    tasks: LadderTasks
+    again: Again = _NEVER
+
+    @property
+    def every(self) -> int:
+        """Steps from one validation to the next."""
+        return self.tasks.every
+
+    @property
+    def command(self) -> str:
+        """What to type for the same model."""
+        return f"amortized-kde train {self.name}"
+
+    def as_card(self) -> dict[str, Any]:
+        """Give the recipe as plain data."""
+        return {key: value for key, value in asdict(self).items() if key != "again" or self.again != _NEVER}
+
+
+def recipe_names() -> tuple[str, ...]:
+    """Names of the recipes in the package."""
+    folder = resources.files(__package__) / "recipes"
+    return tuple(sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".toml")))
+
+
+def find_recipe(name: str) -> Recipe | LadderRecipe:
+    """Read one of the package's recipes, or a TOML file.
+
+    Raises
+    ------
+    UnreadableFileError, InvalidParameterError
+        If there is no such recipe or file, or an entry is missing, unknown or of the wrong kind.
+    """
+    if name in recipe_names():
+        text, folder = (resources.files(__package__) / "recipes" / f"{name}.toml").read_text(encoding="utf-8"), ""
+    else:
+        path = Path(name)
+        if path.suffix != ".toml" and not path.exists():
+            near = difflib.get_close_matches(name, recipe_names(), n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InvalidParameterError(
+                f"there is no recipe {name!r}.{hint} The recipes are: {', '.join(recipe_names())}; or give a TOML file."
+            )
+        try:
+            text, folder = path.read_text(encoding="utf-8"), str(path.parent)
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnreadableFileError(f"{name} cannot be read ({error}).") from None
+    try:
+        entries = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidParameterError(f"{name} is not valid TOML ({error}).") from None
+    if entries.get("world") == "broad":
+        made: LadderRecipe = _build(LadderRecipe, entries, name)
+        _check_again(made)
+        return made
+    recipe: Recipe = _build(Recipe, {**entries, "folder": folder}, name)
+    _check(recipe)
+    return recipe
+
+
+def _build(kind: Any, entries: dict[str, Any], where: str) -> Any:
+    known = {f.name: f for f in fields(kind)}
+    for name in entries:
+        if name not in known:
+            raise InvalidParameterError(f"{where} has an unknown entry {name!r}; known are {', '.join(known)}.")
+    made = {}
+    for name, f in known.items():
+        if name not in entries:
+            if name in ("notes", "folder", "limits", "again"):
+                continue
+            raise InvalidParameterError(f"{where} lacks the entry {name!r}.")
+        made[name] = _value(f.type, entries[name], f"{where}: {name}")
+    return kind(**made)
+
+
+def _value(kind: Any, value: Any, where: str) -> Any:
+    if hasattr(kind, "__dataclass_fields__"):
+        return _build(kind, value, where)
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise InvalidParameterError(f"{where} must be one of {', '.join(get_args(kind))}, not {value!r}.")
+        return value
+    plain = get_origin(kind) or kind
+    if plain is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, plain) or (plain is int and isinstance(value, bool)):
+        raise InvalidParameterError(f"{where} must be of type {plain.__name__}, not {value!r}.")
+    return value
+
+
+def _check(recipe: Recipe) -> None:
+    low, high = recipe.sizes if len(recipe.sizes) == 2 else (0, 0)
+    wrong = {
+        "sizes must be the smallest and the largest n": not 1 <= low <= high,
+        "batch, steps and every must be positive": min(recipe.batch, recipe.steps, recipe.validation.every) < 1,
+        "the ratio to the sd takes n alone": (recipe.network.output == "ratio") != (recipe.network.inputs == ["n"]),
+        "limits must be two ascending numbers for some of the inputs": not all(
+            name in recipe.network.inputs and len(pair) == 2 and pair[0] < pair[1]
+            for name, pair in recipe.network.limits.items()
+        ),
+        "the moving average's decay must be in [0, 1)": not 0.0 <= recipe.optimiser.average < 1.0,
+    }
+    for sentence, broken in wrong.items():
+        if broken:
+            raise InvalidParameterError(f"recipe {recipe.name}: {sentence}.")
+
+
+def _check_again(recipe: LadderRecipe) -> None:
+    again = recipe.again
+    if again == _NEVER:
+        return
+    if recipe.network.output != "single":
+        raise InvalidParameterError(f"recipe {recipe.name}: only tasks of the output 'single' can be used again.")
+    if min(again.steps - 1, again.families, again.mixtures, recipe.batch - again.families - again.mixtures - 1) < 0:
+        raise InvalidParameterError(
+            f"recipe {recipe.name}: again needs at least one step, and families and mixtures must leave some tasks."
+        )
+
+
+def find_world(recipe: Recipe) -> World:
+    """Give the recipe's world: a name, or ``file.py:NAME`` for tasks of one's own, relative to the recipe's folder."""
+    if ":" not in recipe.world:
+        return world(recipe.world)
+    file, _, name = recipe.world.rpartition(":")
+    path = Path(recipe.folder, file)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise UnreadableFileError(f"{path}, which holds the recipe's tasks, cannot be read.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        raise InvalidParameterError(f"{path} has no {name}, which the recipe names as its tasks.")
+    tasks = getattr(module, name)
+    return own_world(tasks() if isinstance(tasks, type) else tasks)

@@ -1,0 +1,26 @@
+"""Bandwidth selectors: samples and bounds enter, one bandwidth a sample leaves, in data units.
+
+A selector sees many samples at once; one sample is a batch of one. The classical ones ignore the bounds, as in the
+paper (Appendix A.4), except for ``lcv``.
+"""
+
+from amortized_kde._outcome import FAILURES, FALLBACKS, OK, UNLIKE, Selection
+from amortized_kde.learned.adaptive.prediction import Smoothing, ladder_at_anchors, ladder_of_one, smooth, ways_unlike
+from amortized_kde.selection.registry import SELECTORS, Selector, find_selector, selector_of
+
+__all__ = [
+    "FAILURES",
+    "FALLBACKS",
+    "OK",
+    "SELECTORS",
+    "UNLIKE",
+    "Selection",
+    "Selector",
+    "Smoothing",
+    "find_selector",
+    "ladder_at_anchors",
+    "ladder_of_one",
+    "selector_of",
+    "smooth",
+    "ways_unlike",
+]

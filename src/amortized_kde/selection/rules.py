@@ -1,0 +1,117 @@
+"""Closed-form rules: Silverman's (paper, Appendix A.1) and Scott's in R's form.
+
+Where weights differ, n is Kish's effective size, sd^2 = sum w_i (x_i - mean)^2 / (1 - sum w_i^2), and the quartiles are
+those of `numerics/weighted.py`. Loops of all classical selectors take the samples' flat values and offsets, `counts`
+(for how many equally weighted values each value stands) and `spreads` (`weighted_spreads`); both are None where weights
+are equal, and loops without weights are then all that is compiled.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amortized_kde._outcome import CONSTANT, OK, TOO_FEW, ZERO_IQR
+from amortized_kde.data.sample import Samples
+from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.order import interquartile_range, standard_deviation
+from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.numerics.weighted import moment_rows, quantile_rows
+
+__all__ = ["counts_of", "robust_scale", "scott_rows", "silverman_of", "silverman_rows", "size_of", "weighted_spreads"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+# IQR of the standard normal, as Silverman (1986) and R's bw.nrd0 round it; bw.SJ rounds it to 1.349.
+NORMAL_IQR = 1.34
+
+
+def weighted_spreads(samples: Samples, *, threads: int | None = None) -> Array:
+    """Give n, n - 1, sd and interquartile range of samples whose weights differ, (samples, 4)."""
+    moments, quartiles = np.empty((len(samples), 8)), np.empty((len(samples), 2))
+    assert samples.weights is not None
+    rows, wanted, sizes = (samples.values, samples.offsets, samples.weights), samples.unequal, samples.effective_sizes
+    at = np.array([0.25, 0.75])
+
+    def work(i: int, j: int) -> None:
+        moment_rows(*rows, wanted, moments, i, j)
+        quantile_rows(*rows, sizes, wanted, at, quartiles, i, j)
+
+    run_in_pieces(work, len(samples), operations=4.0 * samples.values.size, threads=threads)
+    return np.column_stack([moments[:, [0, 7, 2]], quartiles[:, 1] - quartiles[:, 0]])
+
+
+@compiled
+def size_of(ascending: Array, spreads: Array | None, row: int) -> tuple[float, float]:
+    """Give n and n - 1: counted, or those of the weights."""
+    if spreads is None:
+        return float(ascending.size), ascending.size - 1.0
+    return spreads[row, 0], spreads[row, 1]
+
+
+@compiled
+def counts_of(counts: Array | None, offsets: Index, row: int) -> Array | None:
+    """Give the counts of a row."""
+    return None if counts is None else counts[offsets[row] : offsets[row + 1]]
+
+
+@compiled
+def robust_scale(ascending: Array, spreads: Array | None, row: int, normal_iqr: float) -> tuple[float, int]:
+    """Give min(sd, IQR / normal_iqr), or sd where the IQR is 0, and the code that says so."""
+    if ascending.size < 2:
+        return math.nan, TOO_FEW
+    if ascending[-1] == ascending[0]:
+        return math.nan, CONSTANT
+    if spreads is None:
+        sd, iqr = standard_deviation(ascending), interquartile_range(ascending)
+    else:
+        sd, iqr = spreads[row, 2], spreads[row, 3]
+    if iqr <= 0.0:
+        return sd, ZERO_IQR
+    return min(sd, iqr / normal_iqr), OK
+
+
+@compiled
+def silverman_of(ascending: Array, spreads: Array | None, row: int) -> tuple[float, int]:
+    """Give 0.9 min(sd, IQR/1.34) n^(-1/5) (paper, eq. A.2)."""
+    scale, code = robust_scale(ascending, spreads, row, NORMAL_IQR)
+    return 0.9 * scale * size_of(ascending, spreads, row)[0] ** -0.2, code
+
+
+@entry
+def silverman_rows(
+    values: Array,
+    offsets: Index,
+    counts: Array | None,
+    spreads: Array | None,
+    lower: float,
+    upper: float,
+    out: Array,
+    codes: Index,
+    first: int,
+    last: int,
+) -> None:
+    """Write Silverman's bandwidth of every row."""
+    for row in range(first, last):
+        out[row], codes[row] = silverman_of(values[offsets[row] : offsets[row + 1]], spreads, row)
+
+
+@entry
+def scott_rows(
+    values: Array,
+    offsets: Index,
+    counts: Array | None,
+    spreads: Array | None,
+    lower: float,
+    upper: float,
+    out: Array,
+    codes: Index,
+    first: int,
+    last: int,
+) -> None:
+    """Write 1.06 min(sd, IQR/1.34) n^(-1/5) (R's bw.nrd) of every row."""
+    for row in range(first, last):
+        ascending = values[offsets[row] : offsets[row + 1]]
+        scale, codes[row] = robust_scale(ascending, spreads, row, NORMAL_IQR)
+        out[row] = 1.06 * scale * size_of(ascending, spreads, row)[0] ** -0.2

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from amortized_kde.estimate import fit
+from contests import contest as module
+from contests.contest import ORACLE, Contest, excess_of
+from contests.known_density import KnownDensity, expected_score, true_score
+from contests.marron_wand import marron_wand
+from contests.r_rivals import has_r
+from contests.rivals import FALL_BACK
+
+DENSITIES = (marron_wand()[0], marron_wand()[6])
+
+
+@pytest.fixture
+def contest(tmp_path):
+    return Contest("test", DENSITIES, 12, 3, 5, tmp_path)
+
+
+def test_excess_is_the_expected_score_above_the_entropy(contest):
+    found = excess_of(contest, "silverman")
+    assert found.scores.shape == (2, 3)
+    sample, known = contest.samples()[1][2], DENSITIES[1]
+    density = fit(sample, bounds=known.bounds, method="silverman")
+    assert found.scores[1, 2] == pytest.approx(expected_score(density.logpdf, known) - true_score(known), abs=1e-5)
+    assert (found.scores > 0.0).all()
+
+
+def test_rivals_are_computed_once_and_fresh_ones_anew(contest, monkeypatch):
+    first = excess_of(contest, "scott")
+    monkeypatch.setattr(module, "fit_or_fall_back", lambda *_: pytest.fail("it was on disk"))
+    np.testing.assert_array_equal(excess_of(contest, "scott").scores, first.scores)
+    with pytest.raises(BaseException, match="it was on disk"):
+        excess_of(contest, "scott", fresh=True)
+
+
+def test_another_seed_or_size_is_another_file(contest, tmp_path):
+    first = excess_of(contest, "scott").scores
+    for other in (Contest("test", DENSITIES, 13, 3, 5, tmp_path), Contest("test", DENSITIES, 12, 3, 6, tmp_path)):
+        assert (excess_of(other, "scott").scores != first).all()
+
+
+def test_a_broken_file_counts_as_none(contest):
+    first = excess_of(contest, "scott").scores
+    (path,) = contest.folder.glob("*.npz")
+    path.write_bytes(b"broken")
+    np.testing.assert_array_equal(excess_of(contest, "scott").scores, first)
+
+
+def test_the_best_single_bandwidth_is_best(contest):
+    best = excess_of(contest, ORACLE).scores
+    for method in ("silverman", "sheather-jones", "lcv", "amortized:gmm32"):
+        assert (best <= excess_of(contest, method).scores + 1e-5).all()
+
+
+@pytest.mark.filterwarnings("ignore::amortized_kde.errors.FallbackWarning")
+def test_a_method_without_answer_falls_back_and_is_counted(tmp_path):
+    # R's Sheather-Jones stops at samples like this one.
+    sparse = np.concatenate([np.zeros(12), [1e-9, 3.0]])
+    known = KnownDensity("sparse", (-4.0, 4.0), DENSITIES[0].logpdf, lambda *_: sparse[None], DENSITIES[0].ends)
+    contest = Contest("sparse", (known,), 14, 1, 0, tmp_path)
+    failed, plain = excess_of(contest, "sheather-jones-r"), excess_of(contest, FALL_BACK)
+    assert sum(failed.failures.values()) == 1
+    np.testing.assert_array_equal(failed.scores, plain.scores)
+    again = excess_of(contest, "sheather-jones-r")
+    assert again.failures == failed.failures
+
+
+@pytest.mark.skipif(not has_r(), reason="R with logspline and gss is not here")
+def test_rivals_in_r_are_scored_and_fall_back_too(tmp_path):
+    contest = Contest("test", DENSITIES, 12, 2, 5, tmp_path)
+    found = excess_of(contest, "logspline")
+    assert ((found.scores > 0.0) & (found.scores < 5.0)).all()
+    few = Contest("test", DENSITIES, 3, 2, 5, tmp_path)
+    assert sum(excess_of(few, "logspline").failures.values()) == 4
+    np.testing.assert_array_equal(excess_of(few, "logspline").scores, excess_of(few, FALL_BACK).scores)

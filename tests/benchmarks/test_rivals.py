@@ -1,0 +1,85 @@
+import importlib.util
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from amortized_kde.data.support import Bounds
+from amortized_kde.errors import DegenerateSampleError, InvalidParameterError, UnreadableFileError
+from amortized_kde.estimate import fit
+from contests.rivals import CLASSICAL, RIVALS, SCIPY, fit_density, fit_or_fall_back
+
+BOUNDS = (Bounds(0.0, 1.0), Bounds(0.0, np.inf), Bounds())
+
+
+def rival_or_skip(name):
+    if name.startswith("arviz") and importlib.util.find_spec("arviz_stats") is None:
+        pytest.skip("arviz-stats is not installed (extra bench)")
+    return name
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=["both", "lower", "none"])
+@pytest.mark.parametrize("name", [*RIVALS, "amortized:gmm32"])
+def test_every_rival_is_a_density_between_the_bounds(name, bounds):
+    sample = np.random.default_rng(5).beta(1.0, 2.0, 60)
+    log_density = fit_density(rival_or_skip(name), sample, bounds)
+    low, high = max(bounds.lower, -2.0), min(bounds.upper, 3.0)
+    x = low + (np.arange(50_000) + 0.5) * (high - low) / 50_000
+    # Densities on a grid are normalised on the grid.
+    tolerance = 3e-3 if name == "arviz-stats kde" else 1e-6
+    assert np.exp(log_density(x)).mean() * (high - low) == pytest.approx(1.0, abs=tolerance)
+
+
+def test_our_methods_are_those_of_fit():
+    sample, y = np.random.default_rng(6).normal(size=30), np.linspace(-2.0, 2.0, 9)
+    for method in CLASSICAL:
+        np.testing.assert_array_equal(fit_density(method, sample, Bounds())(y), fit(sample, method=method).logpdf(y))
+
+
+def test_scipy_is_scipy_cut_at_the_bounds():
+    sample, y = np.random.default_rng(7).exponential(size=40), np.linspace(0.0, 6.0, 50)
+    density = stats.gaussian_kde(sample)
+    expected = density.logpdf(y) - np.log(density.integrate_box_1d(0.0, np.inf))
+    np.testing.assert_allclose(fit_density(SCIPY, sample, Bounds(0.0, np.inf))(y), expected, atol=1e-9)
+    np.testing.assert_allclose(fit_density(SCIPY, sample, Bounds())(y), density.logpdf(y), atol=1e-9)
+
+
+def test_learned_methods_are_no_classical_ones():
+    assert "silverman" in CLASSICAL
+    assert not [name for name in CLASSICAL if "amortized" in name or "adaptive" in name]
+
+
+def test_the_grid_of_arviz_ends_at_the_extremes_of_an_open_side():
+    rival_or_skip("arviz-stats kde")
+    log_density = fit_density("arviz-stats kde", np.arange(1.0, 40.0), Bounds(0.0, np.inf))
+    assert np.isfinite(log_density(np.array([0.1, 39.0]))).all()
+    assert log_density(np.array([39.5]))[0] == -np.inf
+
+
+@pytest.mark.filterwarnings("ignore::amortized_kde.errors.FallbackWarning")
+def test_a_method_without_an_answer_falls_back_and_is_counted():
+    # R's Sheather-Jones stops at samples like this one.
+    sample, y, failures = np.concatenate([np.zeros(12), [1e-9, 3.0]]), np.array([1.5]), Counter()
+    found = fit_or_fall_back("sheather-jones-r", sample, Bounds(), failures)(y)
+    assert failures.total() == 1
+    np.testing.assert_array_equal(found, fit_density("silverman", sample, Bounds())(y))
+    with pytest.raises(DegenerateSampleError):
+        fit_or_fall_back("silverman", np.ones(5), Bounds(), failures)
+
+
+def test_a_foreign_library_that_stops_is_counted(monkeypatch):
+    def stop(*_):
+        raise np.linalg.LinAlgError("singular")
+
+    monkeypatch.setitem(RIVALS, SCIPY, stop)
+    failures = Counter()
+    fit_or_fall_back(SCIPY, np.arange(9.0), Bounds(), failures)
+    assert failures == {"singular": 1}
+
+
+def test_a_name_or_a_model_that_is_not_there_is_no_failure_of_the_method(tmp_path):
+    with pytest.raises(InvalidParameterError):
+        fit_or_fall_back("no such method", np.arange(9.0), Bounds(), Counter())
+    with pytest.raises(UnreadableFileError):
+        fit_or_fall_back(f"amortized:{tmp_path}", np.arange(9.0), Bounds(), Counter())

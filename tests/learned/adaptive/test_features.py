@@ -1,0 +1,199 @@
+"""What adaptive models read off a sample: the same whatever the units, the sign and the order."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from amortized_kde.data.sample import read_sample
+from amortized_kde.learned.adaptive.anchors import LARGEST, place_anchors, thinned
+from amortized_kde.learned.adaptive.anchors import ranks_of as ranks
+from amortized_kde.learned.adaptive.features import POINT_FEATURES, SAMPLE_FEATURES, describe
+
+OPEN = (-math.inf, math.inf)
+
+
+def one(x, bounds=OPEN, weights=None):
+    return describe(read_sample(x, weights=weights).as_batch(), np.array([bounds[0]]), np.array([bounds[1]]))
+
+
+samples = st.lists(st.floats(-50.0, 50.0).map(lambda v: round(v, 3)), min_size=2, max_size=40).filter(
+    lambda values: max(values) > min(values)
+)
+
+
+@given(samples, st.sampled_from([OPEN, (-60.0, math.inf), (-60.0, 75.0)]), st.sampled_from([1e-6, 1.0, 3.0, 1e6]))
+def test_shift_and_scale_change_no_feature(values, bounds, scale):
+    x = np.array(values)
+    first = one(x, bounds)
+    moved = one(7.0 * scale + scale * x, tuple(7.0 * scale + scale * b for b in bounds))
+    np.testing.assert_allclose(moved.wholes, first.wholes, atol=1e-7)
+    np.testing.assert_allclose(moved.points, first.points, atol=1e-7)
+    np.testing.assert_allclose(moved.bandwidths, scale * first.bandwidths, rtol=1e-12)
+
+
+@given(samples, st.sampled_from([OPEN, (-60.0, math.inf), (-60.0, 75.0)]))
+def test_the_mirror_image_has_the_same_features(values, bounds):
+    x = np.array(values)
+    first, mirrored = one(x, bounds), one(-x, (-bounds[1], -bounds[0]))
+    np.testing.assert_allclose(mirrored.wholes, first.wholes, atol=1e-9)
+    np.testing.assert_allclose(mirrored.points[::-1], first.points, atol=1e-9)
+
+
+def test_names_and_numbers():
+    found = one([1.0, 2.0, 4.0, 4.0])
+    assert found.wholes.shape == (1, len(SAMPLE_FEATURES))
+    assert found.points.shape == (4, len(POINT_FEATURES))
+    assert found.wholes[0, SAMPLE_FEATURES.index("log n")] == pytest.approx(math.log(4.0))
+    assert found.wholes[0, SAMPLE_FEATURES.index("ties")] == pytest.approx(1.0 / 3.0)
+    assert np.isfinite(found.wholes).all()
+    assert np.isfinite(found.points).all()
+
+
+def test_bounds_far_away_are_as_good_as_none():
+    x = np.random.default_rng(1).normal(1.0, 0.3, 30)
+    far, none = one(x, (-1e9, 1e9)), one(x)
+    np.testing.assert_allclose(far.wholes, none.wholes, atol=1e-9)
+    np.testing.assert_allclose(far.points, none.points, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("x", "bounds", "scale"),
+    [
+        ([3.0], (0.0, math.inf), 3.0),
+        ([3.0], (-math.inf, 5.0), 2.0),
+        ([3.0], (0.0, 10.0), 2.5),
+        ([2.0, 2.0], OPEN, None),
+        ([3.0], OPEN, None),
+        ([3.0], (3.0, math.inf), None),
+    ],
+)
+def test_a_constant_sample_has_the_scale_of_its_bounds(x, bounds, scale):
+    found = one(x, bounds)
+    assert found.usable[0] == (scale is not None)
+    if scale is not None:
+        assert found.scales[0] == pytest.approx(scale)
+        assert np.isfinite(found.wholes).all()
+
+
+@pytest.mark.parametrize("n", [1, 5, 256, 257, 1000, 4097, 1_000_000])
+def test_anchors_are_mirror_symmetric_and_reach_the_ends(n):
+    places, masses = ranks(n)
+    assert places[0] == 0
+    assert places[-1] == n - 1
+    np.testing.assert_array_equal(n - 1 - places[::-1], places)
+    assert np.all(np.diff(places) > 0)
+    assert masses.sum() == pytest.approx(1.0)
+    assert places.size <= 300
+
+
+def test_a_batch_holds_what_each_sample_gives_alone():
+    from amortized_kde.data.sample import read_samples
+
+    rng = np.random.default_rng(2)
+    rows = [rng.normal(size=n) for n in (3, 40, 200, 700)]
+    batch = describe(read_samples(rows, axis=-1), np.full(4, -math.inf), np.full(4, math.inf))
+    for t, row in enumerate(rows):
+        alone = one(row)
+        np.testing.assert_allclose(batch.wholes[t], alone.wholes[0], atol=1e-12)
+        np.testing.assert_allclose(batch.points[batch.offsets[t] : batch.offsets[t + 1]], alone.points, atol=1e-12)
+
+
+NUMBERS = ("usable", "narrow", "sizes", "locations", "scales", "bandwidths", "anchors", "offsets", "masses")
+
+
+@pytest.mark.parametrize("n", [2, 40, 700, 6000])
+def test_equal_weights_are_described_as_none_to_the_last_bit(n):
+    from amortized_kde.data.sample import read_samples
+
+    rng = np.random.default_rng(n)
+    x, other = np.round(rng.standard_normal(n), 2), rng.standard_normal(n)
+    x[0] += 1.0
+    plain, equal = one(x), one(x, weights=np.full(n, 0.3))
+    # Beside a sample with unequal weights too.
+    samples = read_samples([x, other], axis=-1, weights=[np.ones(n), rng.gamma(1.0, 1.0, n)])
+    mixed = describe(samples, np.full(2, -math.inf), np.full(2, math.inf))
+    for name in (*NUMBERS, "points", "wholes"):
+        np.testing.assert_array_equal(getattr(equal, name), getattr(plain, name))
+    np.testing.assert_array_equal(mixed.wholes[:1], plain.wholes)
+    for name in ("points", "masses", "anchors"):
+        np.testing.assert_array_equal(getattr(mixed, name)[: plain.offsets[1]], getattr(plain, name))
+
+
+@pytest.mark.parametrize("n", [3, 50, 200])
+def test_crowds_of_weighted_points(n):
+    rng = np.random.default_rng(n)
+    x, w = np.sort(rng.gamma(2.0, 1.0, n)), rng.gamma(1.0, 1.0, n)
+    found, w = one(x, (0.0, math.inf), w), w / w.sum()
+    size = 1.0 / np.sum(w**2)
+    assert found.sizes[0] == pytest.approx(size)
+    assert found.wholes[0, SAMPLE_FEATURES.index("log n")] == pytest.approx(math.log(size))
+    np.testing.assert_allclose(found.masses, w, rtol=1e-12)
+    for exponent in (1, -2, -5):
+        h = found.scales[0] * 2.0**exponent
+        kernels = np.exp(-0.5 * ((x[:, None] - x) / h) ** 2) / norm.cdf(x / h)
+        np.fill_diagonal(kernels, 0.0)
+        crowds = np.log(0.02 + size * kernels @ w)
+        np.testing.assert_allclose(found.points[:, POINT_FEATURES.index(f"crowd at 2^{exponent}")], crowds, atol=1e-10)
+        mean = found.wholes[0, SAMPLE_FEATURES.index(f"mean crowd at 2^{exponent}")]
+        assert mean == pytest.approx(w @ crowds, abs=1e-10)
+
+
+@pytest.mark.parametrize("n", [3, 40, 257, 900, 5000])
+@pytest.mark.parametrize("kind", ["gamma", "whole", "to one end"])
+def test_weighted_features_of_the_mirror_image(n, kind):
+    rng = np.random.default_rng(n)
+    x = np.round(rng.standard_t(4, n), 2)
+    weights = {"gamma": rng.gamma(0.7, 1.0, n), "whole": rng.integers(1, 4, n), "to one end": np.exp(x)}
+    first, mirrored = one(x, (-60.0, math.inf), weights[kind]), one(-x, (-math.inf, 60.0), 3.0 * weights[kind])
+    np.testing.assert_allclose(mirrored.wholes, first.wholes, atol=1e-9)
+    np.testing.assert_allclose(mirrored.points[::-1], first.points, atol=1e-8)
+    np.testing.assert_allclose(mirrored.masses[::-1], first.masses, atol=1e-12)
+    assert first.masses.sum() == pytest.approx(1.0)
+
+
+def test_points_that_hardly_count_hardly_matter():
+    rng = np.random.default_rng(8)
+    for n in (60, 700):
+        x, faint = rng.gamma(3.0, 1.0, n), rng.gamma(3.0, 1.0, n)
+        both = one(np.append(x, faint), weights=np.repeat([1.0, 1e-10], n))
+        np.testing.assert_allclose(both.wholes, one(x).wholes, atol=1e-6)
+
+
+def test_anchors_lie_where_the_weight_is():
+    given_x = np.linspace(-3.0, 3.0, 3000)
+    samples = read_sample(given_x, weights=norm.pdf(given_x, 1.0, 0.2)).as_batch()
+    x, n = samples.values, samples.values.size
+    placed = place_anchors(samples, samples.counts)
+    assert placed.ranks[[0, -1]].tolist() == [0, n - 1]
+    assert placed.ranks.size <= 400
+    assert np.mean(np.abs(x[placed.ranks] - 1.0) < 0.8) > 0.9
+    assert placed.masses.sum() == pytest.approx(1.0)
+    # A mean over anchors is the mean of what lies linearly between them, in places.
+    places = np.cumsum(samples.counts) - 0.5 * samples.counts - 0.5
+    np.testing.assert_allclose(placed.places, places[placed.ranks], atol=1e-9)
+    shares = np.cos(placed.places / 100.0)
+    whole = samples.weights @ np.interp(places, placed.places, shares)
+    assert placed.masses @ shares == pytest.approx(whole, abs=1e-10)
+
+
+def test_of_many_weighted_points_some_are_described_by_weight():
+    rng = np.random.default_rng(9)
+    x, w = rng.standard_normal(30_000), rng.gamma(0.5, 1.0, 30_000)
+    w[:3] = w.sum() / 100.0
+    samples = read_sample(x, weights=w).as_batch()
+    thin, chosen = thinned(samples)
+    assert np.array_equal(thin.values, samples.values[chosen[0]])
+    assert thin.weights.sum() == pytest.approx(1.0)
+    assert thin.effective_sizes[0] <= LARGEST
+    # Heavy points count as often as they are met; most others once.
+    for heavy in x[:3]:
+        assert thin.weights[thin.values == heavy][0] == pytest.approx(1.0 / 103.0, rel=0.5)
+    assert np.mean(thin.weights == 1.0 / LARGEST) > 0.9
+    # Its distribution is that of the whole.
+    levels = np.linspace(-2.0, 2.0, 9)
+    of_the_whole = [samples.weights[samples.values < level].sum() for level in levels]
+    np.testing.assert_allclose([thin.weights[thin.values < level].sum() for level in levels], of_the_whole, atol=0.03)

@@ -1,0 +1,117 @@
+"""Runs of a bed: the same bits on any number of threads, after a kill, and after a model was trained anew."""
+
+import numpy as np
+import pytest
+
+from amortized_kde.research.reproduction import run as runs
+from amortized_kde.research.reproduction import store
+from amortized_kde.research.reproduction.protocol import BEDS, Scale, chunks_of
+from amortized_kde.research.reproduction.run import run_bed
+from amortized_kde.research.reproduction.store import FOLDER, read_chunk
+
+TINY = Scale("tiny", 10, 5, 1, 1)
+GAUSSIAN = BEDS["gaussian"]
+
+
+def stored(folder, bed=GAUSSIAN):
+    """Every score as bytes, by chunk and method."""
+    return {
+        (chunk, method): column.scores.tobytes()
+        for chunk in chunks_of(bed, TINY)
+        for method, column in read_chunk(folder, chunk).columns.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    told = []
+    run_bed(GAUSSIAN, TINY, folder, threads=2, report=lambda chunk, fresh: told.append((chunk, fresh)))
+    assert sorted(told) == [(chunk, True) for chunk in sorted(chunks_of(GAUSSIAN, TINY))]
+    return folder
+
+
+def test_every_column_of_every_chunk_is_stored(whole):
+    scores = stored(whole)
+    assert len(scores) == 31 * 2 * len(GAUSSIAN.methods)
+    held = read_chunk(whole, chunks_of(GAUSSIAN, TINY)[0])
+    assert all(column.scores.shape == (5,) for column in held.columns.values())
+    assert held.seconds > 0.0
+    assert not list((whole / FOLDER).glob("*.part"))
+
+
+def test_the_number_of_threads_does_not_matter(whole, tmp_path):
+    run_bed(GAUSSIAN, TINY, tmp_path, threads=1)
+    assert stored(tmp_path) == stored(whole)
+
+
+def test_nor_does_it_where_draws_judge(tmp_path):
+    methods = ["truth", "oracle", "lscv", "amortized:gmm32"]
+    for threads in (1, 3):
+        run_bed(BEDS["gmm"], TINY, tmp_path / str(threads), methods=methods, threads=threads)
+    one, three = (stored(tmp_path / str(threads), BEDS["gmm"]) for threads in (1, 3))
+    assert len(one) == 31 * 2 * 4
+    assert one == three
+
+
+class Kill(BaseException):
+    """What stops a run from outside."""
+
+
+def test_a_killed_run_goes_on_where_it_was(whole, tmp_path, monkeypatch):
+    written, write = [], store.write_chunk
+
+    def dies_after_ten(folder, chunk, held):
+        if len(written) == 10:
+            # What a kill leaves: a file that is half written beside its place.
+            (folder / FOLDER / "gaussian_005_00000_5.part").write_bytes(b"half")
+            raise Kill
+        written.append(chunk)
+        write(folder, chunk, held)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "write_chunk", dies_after_ten)
+        with pytest.raises(Kill):
+            run_bed(GAUSSIAN, TINY, tmp_path, threads=1)
+    # A damaged and an empty file count as not there.
+    files = sorted((tmp_path / FOLDER).glob("*.npz"))
+    assert len(files) == 10
+    files[0].write_bytes(files[0].read_bytes()[:200])
+    files[1].write_bytes(b"")
+    fresh = []
+    run_bed(GAUSSIAN, TINY, tmp_path, threads=2, report=lambda chunk, new: fresh.append(new))
+    assert fresh.count(False) == 8
+    assert stored(tmp_path) == stored(whole)
+
+
+def test_only_what_is_missing_is_computed(whole, tmp_path, monkeypatch):
+    computed, compute = [], runs.compute_column
+
+    def counted(method, tasks):
+        computed.append(method)
+        return compute(method, tasks)
+
+    monkeypatch.setattr(runs, "compute_column", counted)
+    run_bed(GAUSSIAN, TINY, tmp_path, methods=["truth", "silverman"], threads=1)
+    assert set(computed) == {"truth", "silverman"}
+    computed.clear()
+    run_bed(GAUSSIAN, TINY, tmp_path, methods=["oracle", "silverman"], threads=1)
+    assert set(computed) == {"oracle"}
+    assert stored(tmp_path).items() <= stored(whole).items()
+    # A model with other weights has another key, and only its column goes.
+    run_bed(GAUSSIAN, TINY, tmp_path, methods=["amortized:gaussian"], threads=1)
+    computed.clear()
+    key = store.column_key
+    monkeypatch.setattr(store, "column_key", lambda method: key(method) + "'" * method.startswith("amortized"))
+    run_bed(GAUSSIAN, TINY, tmp_path, methods=["oracle", "amortized:gaussian"], threads=1)
+    assert set(computed) == {"amortized:gaussian"}
+
+
+def test_an_error_in_a_chunk_is_not_swallowed(tmp_path, monkeypatch):
+    def fails(method, tasks):
+        raise np.linalg.LinAlgError("no")
+
+    monkeypatch.setattr(runs, "compute_column", fails)
+    with pytest.raises(np.linalg.LinAlgError):
+        run_bed(GAUSSIAN, TINY, tmp_path)
+    assert stored(tmp_path) == {}

@@ -1,0 +1,52 @@
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import amortized_kde as akde
+from amortized_kde.data.sample import read_samples
+from amortized_kde.data.support import OPEN
+from amortized_kde.errors import InvalidParameterError
+from amortized_kde.selection import FAILURES, FALLBACKS, SELECTORS, find_selector
+
+
+def test_the_names_are_those_of_the_table():
+    assert akde.selectors() == tuple(SELECTORS)
+    assert {"silverman", "scott", "sheather-jones", "sheather-jones-r", "lscv", "lcv"} <= set(akde.selectors())
+    for name, selector in SELECTORS.items():
+        assert selector.name == name
+        assert selector.summary.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("silvermann", "silverman"), ("Sheather-Jones", "sheather-jones"), ("LCV", "lcv"), ("scot", "scott")],
+)
+def test_an_unknown_name_gets_the_nearest(name, nearest):
+    with pytest.raises(InvalidParameterError, match=f"no method '{name}'. Did you mean '{nearest}'"):
+        find_selector(name)
+
+
+@pytest.mark.parametrize("name", ["", "????", None, 3, ["lcv"]])
+def test_a_name_like_no_other_gets_the_list(name):
+    with pytest.raises(InvalidParameterError, match=r"methods are: .*silverman, scott"):
+        find_selector(name)
+
+
+@pytest.mark.parametrize("name", [name for name in SELECTORS if not name.startswith("amortized")])
+def test_codes_are_documented(name):
+    rows = [[], [1.0], [2.0, 2.0], [0.0, 1.0, 1.0, 1.0, 1.0, 9.0], [1.0, 2.0, 4.0]]
+    selection = find_selector(name).select(read_samples(rows, axis=-1), OPEN, OPEN)
+    assert np.array_equal(np.isnan(selection.bandwidths), selection.codes < 0)
+    assert set(selection.codes) <= {0, *FAILURES, *FALLBACKS}
+    assert selection.codes[-1] == 0
+
+
+def test_a_folder_is_read_once_until_it_changes(tmp_path):
+    shutil.copytree(Path(akde.__file__).parent / "models" / "adaptive", tmp_path / "own")
+    ask = [find_selector(f"amortized:{tmp_path / 'own'}").adaptive for _ in range(2)]
+    assert ask[0]() is ask[1]()
+    os.utime(tmp_path / "own" / "card.json", (1.0, 1.0))
+    assert find_selector(f"amortized:{tmp_path / 'own'}").adaptive() is not ask[0]()
