@@ -3,18 +3,14 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.sample import Samples
 from amortized_kde.density.background import log_density
 from amortized_kde.learned.store import Model
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.training.ladder_score import ladder_score_rows
 from amortized_kde.selection import Smoothing, smooth
-
-__all__ = ["adaptive_scores"]
-
-Array = NDArray[np.float64]
 
 # Samples taken together: those of 256 values and 1024 points then need some 30 megabytes.
 _AT_ONCE = 200

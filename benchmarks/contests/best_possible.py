@@ -10,15 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.research.reproduction.judge import Judge
 from amortized_kde.research.reproduction.oracle import best_bandwidths
 from amortized_kde.research.tasks import TaskBatch
 from amortized_kde.research.tasks.densities import Densities
 from contests.mixture_posterior import mean_densities
-
-__all__ = ["BestPossible", "best_possible"]
-
-Array = NDArray[np.float64]
 
 # The narrowest component of a mixture is seven cells wide.
 _CELLS = 1000

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds, read_bounds
 from amortized_kde.density import KernelDensity
 from amortized_kde.research.reproduction.judge import Judge
@@ -21,10 +21,6 @@ from contests.known_density import KnownDensity, Rule, expected_score, panel_rul
 from contests.r_rivals import R_RIVALS, ask_r
 from contests.rival_store import CellScores, file_name, kept_scores
 from contests.rivals import FALL_BACK, fit_or_fall_back
-
-__all__ = ["ORACLE", "Contest", "excess_of"]
-
-Array = NDArray[np.float64]
 
 ORACLE = "best single bandwidth"
 

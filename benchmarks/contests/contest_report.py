@@ -9,18 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
 from amortized_kde.research.reproduction.tables import write_csv
 from amortized_kde.score import Mean
 from contests.contest import ORACLE
 from contests.paired import mean_of_cells, verdict
 from contests.rival_store import CellScores
-
-__all__ = ["ContestResult", "draw_contest", "report_contest", "write_contest"]
-
-Array = NDArray[np.float64]
 
 _COLUMNS = (
     *("n", "density", "method", "replicates", "excess_bits", "standard_error"),

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.score import LN2
 
-__all__ = ["KnownDensity", "Rule", "expected_score", "panel_rule", "true_score"]
-
-Array = NDArray[np.float64]
 Limits = tuple[float | None, float | None]
 LogDensity = Callable[[Array], Array]
 

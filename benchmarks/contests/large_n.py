@@ -14,25 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.estimate import fit
 from amortized_kde.research.reproduction.tables import write_csv
 
-__all__ = [
-    "ESTIMATORS",
-    "KDEPY",
-    "TRUTHS",
-    "Estimator",
-    "Row",
-    "Truth",
-    "compare",
-    "errors",
-    "peak_memory",
-    "write_rows",
-]
-
-Array = NDArray[np.float64]
 Limits = tuple[float | None, float | None]
 LogDensity = Callable[[Array], Array]
 

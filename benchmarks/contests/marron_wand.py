@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.research.tasks import Densities, draw_tasks, stack
 from contests.known_density import KnownDensity
 
-__all__ = ["BOUNDS", "MIXTURES", "MarronWandWorld", "marron_wand"]
-
-Array = NDArray[np.float64]
 # Weight, mean and standard deviation of a component.
 Component = tuple[Fraction, Fraction, Fraction]
 

@@ -12,8 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.data.sample import Samples
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.jit import compiled, entry
@@ -21,12 +21,6 @@ from amortized_kde.numerics.streams import next_uniform, start_stream, stream_wo
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.mixtures import PAPER, Constants, Construction
 from amortized_kde.research.tasks.variates import log_gamma_variate, normal_variate
-
-__all__ = ["mean_densities", "posterior_mixtures"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 # A stream of its own.
 _PURPOSE = 200

@@ -8,13 +8,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.score import Mean
-
-__all__ = ["mean_of_cells", "verdict"]
-
-Array = NDArray[np.float64]
 
 _ERRORS = 2.0
 

@@ -16,14 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import MissingExtraError
-
-__all__ = ["R_RIVALS", "RAnswers", "ask_r", "has_r"]
-
-Array = NDArray[np.float64]
 
 R_RIVALS = ("logspline", "ssden", "ssden, wide")
 _SCRIPT = "rivals.R"

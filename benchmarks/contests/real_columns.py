@@ -19,11 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "DATA_SETS", "SIZES", "RealColumn", "columns_of", "read_column", "sizes_for"]
+from amortized_kde._types import Array
 
-Array = NDArray[np.float64]
 Limits = tuple[float | None, float | None]
 
 SIZES = (30, 100, 256)

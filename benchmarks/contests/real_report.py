@@ -14,8 +14,6 @@ from contests.paired import mean_of_cells, verdict
 from contests.real_scores import RealCell
 from contests.rival_store import CellScores
 
-__all__ = ["RealResult", "report_real", "write_real"]
-
 _COLUMNS = (
     *("column", "n", "lower", "upper", "method", "splits", "score_bits", "standard_error"),
     *("difference_bits", "difference_error"),

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds, read_bounds
 from amortized_kde.score import LN2
 from contests.r_rivals import R_RIVALS, ask_r
@@ -19,10 +19,6 @@ from contests.real_columns import RealColumn, sizes_for
 from contests.real_splits import Split, make_splits, smooth_column
 from contests.rival_store import CellScores
 from contests.rivals import FALL_BACK, fit_or_fall_back
-
-__all__ = ["CAP", "CAPPED", "ZERO", "RealCell", "cells_of", "score_real"]
-
-Array = NDArray[np.float64]
 
 CAP = 40.0
 ZERO = "outcomes where the density is zero"

@@ -9,14 +9,10 @@ import hashlib
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds, read_bounds
 from contests.real_columns import RealColumn, read_column
-
-__all__ = ["MOST_SCORED", "Split", "dequantise", "make_splits", "rounding_unit", "smooth_column"]
-
-Array = NDArray[np.float64]
 
 MOST_SCORED = 2_000
 # Values that differ by less than this part of the largest are equal: sums of decimal fractions do.

@@ -12,11 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["FOLDER", "CellScores", "file_name", "kept_scores"]
-
-Array = NDArray[np.float64]
+from amortized_kde._types import Array
 
 FOLDER = ".rivals"
 # Changes when scores of the same name would get other numbers.

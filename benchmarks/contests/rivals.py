@@ -9,26 +9,14 @@ from collections.abc import Callable
 from importlib import import_module
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import DegenerateSampleError
 from amortized_kde.estimate import fit
 from amortized_kde.selection import SELECTORS
 
-__all__ = [
-    "CLASSICAL",
-    "FALL_BACK",
-    "RIVALS",
-    "SCIPY",
-    "UNDER_TEST",
-    "LogDensity",
-    "fit_density",
-    "fit_or_fall_back",
-]
-
-Array = NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
 Fit = Callable[[Array, Bounds], LogDensity]
 

@@ -11,8 +11,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.research.tasks import (
     FAMILIES,
@@ -24,25 +24,12 @@ from amortized_kde.research.tasks import (
     draw_tasks,
     make_pool,
 )
-from amortized_kde.research.tasks.broad import KINDS, TOLD, BroadBatch, broad_batch
-from amortized_kde.research.tasks.broad.shares import TOLD_SHARES
+from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
+from amortized_kde.research.tasks.broad.shares import KINDS, TOLD, TOLD_SHARES
 from amortized_kde.score import LN2, Mean
 from contests.paired import mean_of_cells
 from contests.rivals import fit_or_fall_back
 from contests.size_scores import scores_of_method
-
-__all__ = [
-    "COMPONENTS",
-    "REFERENCES",
-    "SIZES",
-    "Difference",
-    "Setting",
-    "all_settings",
-    "draw_setting",
-    "setting_differences",
-]
-
-Array = NDArray[np.float64]
 
 REFERENCES = ("sheather-jones", "lcv")
 SIZES = (5, 10, 30, 100, 256)

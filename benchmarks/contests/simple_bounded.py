@@ -7,13 +7,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from contests.known_density import KnownDensity
 
-__all__ = ["simple_bounded"]
-
-Array = NDArray[np.float64]
 Rng = np.random.Generator
 
 _UNIT = (0.0, 1.0)

@@ -18,8 +18,6 @@ from contests.paired import mean_of_cells, verdict
 from contests.rival_store import CellScores
 from contests.size_scores import SizeCell
 
-__all__ = ["report_sizes", "write_sizes"]
-
 Results = Mapping[SizeCell, Mapping[str, CellScores]]
 
 _COLUMNS = (

@@ -13,7 +13,6 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.learned.adaptive.anchors import LARGEST
@@ -26,10 +25,6 @@ from contests.adaptive import adaptive_scores
 from contests.marron_wand import MarronWandWorld
 from contests.rival_store import CellScores, file_name, kept_scores
 from contests.rivals import CLASSICAL, FALL_BACK, fit_or_fall_back
-
-__all__ = ["SEED", "SIZES", "TASKS", "WORLDS", "SizeCell", "cell_of", "has_column", "score_cell", "scores_of_method"]
-
-Array = NDArray[np.float64]
 
 # Serves nothing else: neither training nor validation nor any other table.
 SEED = 8_130_000_000

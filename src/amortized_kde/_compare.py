@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Sample, read_sample
 from amortized_kde.data.support import check_inside, read_bounds
 from amortized_kde.density import KernelDensity
@@ -22,10 +23,6 @@ from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.score import LN2, Mean, paired_difference
 from amortized_kde.selection import find_selector
 
-__all__ = ["FOLDS", "PROMINENCE", "HeldOutScore", "held_out_scores"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Limits = Sequence[float | None] | None
 
 FOLDS = 10

@@ -5,21 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "ALPHA_NOT_FINITE",
-    "CONSTANT",
-    "FAILURES",
-    "FALLBACKS",
-    "NO_BRACKET",
-    "NO_SOLUTION",
-    "OK",
-    "TOO_FEW",
-    "TOO_SPARSE",
-    "UNLIKE",
-    "ZERO_IQR",
-    "Selection",
-]
-
 OK = 0
 ZERO_IQR = 1
 NO_SOLUTION = 2

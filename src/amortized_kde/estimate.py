@@ -31,10 +31,6 @@ from amortized_kde.selection import (
     ways_unlike,
 )
 
-__all__ = ["DEFAULT_METHOD", "bandwidth", "fit", "rows_outside", "selectors", "warn_of_rows"]
-
-Array = NDArray[np.float64]
-
 DEFAULT_METHOD = "amortized"
 
 

@@ -10,9 +10,10 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from amortized_kde.data.sample import read_numbers
+from amortized_kde._types import Array
+from amortized_kde.data.reading import read_numbers
 from amortized_kde.data.weights import effective_size, read_weights, relative_weights
 from amortized_kde.errors import InvalidSampleError
 
@@ -26,7 +27,6 @@ __all__ = [
     "paired_difference",
 ]
 
-Array = NDArray[np.float64]
 LN2 = math.log(2.0)
 # The paper's order (Appendix C.1).
 NODES = 256

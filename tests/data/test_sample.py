@@ -7,7 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from amortized_kde.data.sample import read_numbers, read_sample, read_samples
+from amortized_kde.data.reading import read_numbers
+from amortized_kde.data.sample import read_sample, read_samples
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 
 NUMBERS = [3.0, 1.0, 2.0]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from contests.awkward import truths
 from contests.awkward.judges import (
     AgainstTruth,
@@ -22,9 +22,6 @@ from contests.awkward.judges import (
     Unusable,
 )
 
-__all__ = ["GROUPS", "Case", "awkward_cases"]
-
-Array = NDArray[np.float64]
 Limits = tuple[float | None, float | None] | None
 SEED = 20260701
 GROUPS = {

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from contests.awkward.outcome import Answer, Outcome, Refusal, Reply
 
-__all__ = ["BITS_ALLOWED", "AgainstTruth", "AgainstTwin", "FarAway", "IsDensity", "Judge", "Twin", "Unusable"]
-
-Array = NDArray[np.float64]
 LN2 = math.log(2.0)
 # Half a bit: on average the true density is 1.4 times the estimated one.
 BITS_ALLOWED = 0.5

@@ -12,15 +12,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.estimate import fit
 from contests.awkward.outcome import Answer, Refusal, Reply
 from contests.awkward.r_density import RError, ask_r, r_version
 
-__all__ = ["LIBRARIES", "Library", "ask"]
-
-Array = NDArray[np.float64]
 Limits = tuple[float | None, float | None] | None
 # A grid that is stretched to far points has at most so many.
 MOST_NODES = 10**6

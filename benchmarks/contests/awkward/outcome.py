@@ -4,12 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-__all__ = ["Answer", "Mark", "Outcome", "Refusal", "Reply"]
-
-Array = NDArray[np.float64]
+from amortized_kde._types import Array
 
 # fine: a good answer, or an error that says why where there can be none.
 # unclear: nothing to use, but nobody is misled: an error or NaN where there is an answer, an error that does not say

@@ -8,13 +8,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.errors import MissingExtraError
-
-__all__ = ["RError", "ask_r", "r_version", "write_r"]
-
-Array = NDArray[np.float64]
 
 # On R's own grid; where the points reach beyond it, on a longer one with the same steps.
 _SCRIPT = """

@@ -11,8 +11,6 @@ from contests.awkward.cases import GROUPS, Case
 from contests.awkward.libraries import LIBRARIES, Library, ask
 from contests.awkward.outcome import Outcome
 
-__all__ = ["Row", "judge_case", "read_rows", "row_of", "to_markdown", "write_rows"]
-
 _COLUMNS = ("group", "case", "library", "version", "mark", "words", "measured", "said")
 # With spaces that do not break, so that a sign is never alone on its line.
 _SIGNS = {

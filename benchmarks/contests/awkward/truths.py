@@ -3,25 +3,9 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = [
-    "arcsine",
-    "arcsine_log",
-    "cauchy",
-    "cauchy_log",
-    "exponential",
-    "exponential_log",
-    "midpoints",
-    "normal",
-    "normal_log",
-    "rain",
-    "rain_log",
-    "wide",
-    "wide_log",
-]
+from amortized_kde._types import Array
 
-Array = NDArray[np.float64]
 # Standard deviations of the normal law, and of the logarithms in the wide one.
 SD = 1.5
 LOG_SD = 2.0

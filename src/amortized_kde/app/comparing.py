@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 import amortized_kde as akde
 from amortized_kde._compare import FOLDS, PROMINENCE, HeldOutScore, held_out_scores
+from amortized_kde._types import Array
 from amortized_kde.app.turns import in_turn
 from amortized_kde.data.sample import read_sample
 from amortized_kde.data.support import check_inside, read_bounds
@@ -19,20 +19,6 @@ from amortized_kde.density import shape
 from amortized_kde.errors import AmortizedKdeError, DegenerateSampleError
 from amortized_kde.selection import SELECTORS, smooth, ways_unlike
 
-__all__ = [
-    "DEFAULT_METHODS",
-    "Comparison",
-    "Fitted",
-    "check_spread",
-    "compare",
-    "find_modes",
-    "fit_methods",
-    "how_unlike",
-    "method_names",
-    "score_by_hand",
-]
-
-Array = NDArray[np.float64]
 Limits = tuple[float | None, float | None]
 
 DEFAULT_METHODS = ("amortized", "sheather-jones", "silverman")

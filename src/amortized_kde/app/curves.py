@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.support import read_bounds
 from amortized_kde.density import KernelDensity
 
-__all__ = ["Drawing", "compute_drawing", "is_spread_out", "window"]
-
-Array = NDArray[np.float64]
 Limits = tuple[float | None, float | None]
 
 # Even steps, and as many steps of the sample's quantiles, so that no narrow peak falls between two.

@@ -19,8 +19,6 @@ from amortized_kde.app.table import TOGETHER, Table, read_rows
 from amortized_kde.app.takeaway import rows_csv
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError
 
-__all__ = ["show_ensembles"]
-
 _NONE = "none"
 _SHOWN = 1000
 

@@ -12,13 +12,11 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 import amortized_kde as akde
+from amortized_kde._types import Array
 from amortized_kde.app.turns import in_turn
 from amortized_kde.data.support import read_bounds
 from amortized_kde.ensembles import log_densities
 
-__all__ = ["Pit", "Verified", "judge_pit", "verify"]
-
-Array = NDArray[np.float64]
 Limits = tuple[float | None, float | None]
 
 _BINS = 10

@@ -5,8 +5,6 @@ import re
 from amortized_kde.errors import InvalidBoundsError, InvalidParameterError
 from amortized_kde.integrations.tables import parse_cell
 
-__all__ = ["read_end", "read_limits", "read_percentages"]
-
 # How an open side may be said; an empty field is the usual way.
 _OPEN = ("", "none", "-", "inf", "-inf", "+inf", "∞", "-∞", "open")
 _MOST_QUANTILES = 25

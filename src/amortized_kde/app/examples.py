@@ -8,13 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.integrations.tables import numbers_of_text
-
-__all__ = ["EXAMPLES", "Example", "example_ensembles"]
-
-Array = NDArray[np.float64]
 
 _DATA = Path(__file__).parent / "data"
 

@@ -5,9 +5,7 @@ Bytes and a file's name enter, a `Table` leaves. No content is executed, and non
 
 import re
 
-import numpy as np
-from numpy.typing import NDArray
-
+from amortized_kde._types import Array
 from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwrap
 from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names
 from amortized_kde.app.table import TOGETHER, Table
@@ -19,10 +17,6 @@ from amortized_kde.integrations.tables import (
     numbers_of_parquet,
     numbers_of_text,
 )
-
-__all__ = ["open_file", "open_text", "sheets_of"]
-
-Array = NDArray[np.float64]
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 # No text has these; tabs, line ends and form feeds are left out.

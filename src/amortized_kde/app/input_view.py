@@ -20,8 +20,6 @@ from amortized_kde.app.words import plain
 from amortized_kde.data.support import check_inside, read_bounds, working_domain
 from amortized_kde.errors import AmortizedKdeError
 
-__all__ = ["FILE_TYPES", "Numbers", "choose_bounds", "choose_numbers", "choose_sheet"]
-
 Limits = tuple[float | None, float | None]
 
 FILE_TYPES = ["csv", "tsv", "txt", "dat", "xlsx", "xlsm", "parquet", "pq"]

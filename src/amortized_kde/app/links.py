@@ -11,8 +11,6 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from amortized_kde.app.comparing import DEFAULT_METHODS, method_names
 from amortized_kde.app.examples import EXAMPLES
 
-__all__ = ["FACTORS", "SOURCES", "VIEWS", "Settings", "from_query", "link", "to_query"]
-
 SOURCES = ("Paste", "Upload", "Example")
 VIEWS = ("all values", "without the farthest")
 # Four steps for each doubling, from a sixteenth to sixteen times.

@@ -6,8 +6,6 @@ from typing import TypeVar, cast
 
 import streamlit as st
 
-__all__ = ["forget", "remembered"]
-
 Answer = TypeVar("Answer")
 
 _KEY = "computed"

@@ -11,8 +11,6 @@ from typing import Any
 
 import streamlit as st
 
-__all__ = ["paste_box"]
-
 # A longer text is shown in part when the field comes back.
 _SHOWN = 1_000
 _LONG = 50_000

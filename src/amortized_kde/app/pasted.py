@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.sample import LARGEST
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.integrations.tables import MISSING
-
-__all__ = ["Comma", "Pasted", "is_number", "read_pasted", "unwrap"]
-
-Array = NDArray[np.float64]
 
 
 class Comma(StrEnum):

@@ -11,8 +11,6 @@ from PIL import Image
 
 from amortized_kde.app.curves import Drawing
 
-__all__ = ["DASHES", "colours", "density_chart", "icon", "legend_html", "pit_chart"]
-
 # Okabe and Ito's colours, which colour-blind readers can tell apart: on light ground without the palest, on dark ground
 # without the darkest. Dashes tell curves apart without any colour.
 _LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666")

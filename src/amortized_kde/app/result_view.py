@@ -21,8 +21,6 @@ from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.integrations.tables import density_csv
 
-__all__ = ["Shown", "modes_of", "show_details", "show_table", "show_takeaway"]
-
 
 @dataclass(frozen=True, eq=False)
 class Shown:

@@ -18,8 +18,6 @@ from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.estimate import DEFAULT_METHOD
 from amortized_kde.selection import SELECTORS
 
-__all__ = ["show_sample"]
-
 
 def show_sample() -> None:
     """Draw the whole tab."""

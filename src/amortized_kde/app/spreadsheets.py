@@ -11,15 +11,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.app.table import Table
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError, MissingExtraError, UnreadableFileError
 from amortized_kde.integrations.tables import parse_cell
 
-__all__ = ["OLD_MAGIC", "ZIP_MAGIC", "open_sheet", "sheet_names"]
-
-Array = NDArray[np.float64]
 Row = tuple[Any, ...]
 
 ZIP_MAGIC = b"PK\x03\x04"

@@ -10,8 +10,6 @@ import streamlit as st
 
 from amortized_kde.app.links import Settings, from_query, to_query
 
-__all__ = ["begin", "current", "keep", "kept"]
-
 _KEY = "settings"
 
 

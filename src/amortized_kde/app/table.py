@@ -4,14 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.sample import LARGEST
 from amortized_kde.errors import InvalidSampleError
-
-__all__ = ["MOST_VALUES", "TOGETHER", "Choice", "Table", "read_choice", "read_rows"]
-
-Array = NDArray[np.float64]
 
 # More would neither travel nor draw in the seconds that a person waits.
 MOST_VALUES = 1_000_000

@@ -9,16 +9,13 @@ import shlex
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.app.curves import Drawing
 from amortized_kde.app.pictures import DASHES, colours
 from amortized_kde.density import plotting
 from amortized_kde.estimate import DEFAULT_METHOD
 
-__all__ = ["NUMBERS_FILE", "command_line", "numbers_csv", "picture", "python_lines", "rows_csv"]
-
-Array = NDArray[np.float64]
 Limits = tuple[float | None, float | None]
 
 NUMBERS_FILE = "numbers.csv"

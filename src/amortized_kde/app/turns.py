@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from amortized_kde.errors import AmortizedKdeWarning
 
-__all__ = ["in_turn"]
-
 _TURN = threading.Lock()
 
 

@@ -5,8 +5,6 @@ import numpy as np
 from amortized_kde.app.comparing import DEFAULT_METHODS, compare, find_modes, fit_methods, how_unlike
 from amortized_kde.app.curves import compute_drawing
 
-__all__ = ["warm_up"]
-
 # A small sample, and one that is large enough for the other way to sum its kernels.
 _SIZES = (50, 10_000)
 

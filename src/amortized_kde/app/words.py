@@ -4,11 +4,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["describe", "digits_for", "listing", "plain"]
-
-Array = NDArray[np.float64]
+from amortized_kde._types import Array
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 # Peaks that are named; of more only their number is told.

@@ -14,8 +14,6 @@ from amortized_kde.errors import InvalidParameterError, MissingExtraError
 if TYPE_CHECKING:
     from amortized_kde.research.training.archive.train import Outcome
 
-__all__ = ["ArchiveOptions", "check_choice", "train_on_file"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveOptions:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from amortized_kde.density import KernelDensity
     from amortized_kde.integrations.tables import Column
 
-__all__ = ["compare", "fit", "score"]
-
 
 class Missing(StrEnum):
     """What to do with missing values."""

@@ -13,7 +13,6 @@ from amortized_kde.errors import InvalidParameterError
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["ensemble"]
 
 # What is written if nothing particular is asked for.
 _USUAL = "0.1,0.5,0.9"

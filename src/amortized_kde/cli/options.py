@@ -6,8 +6,6 @@ import typer
 
 from amortized_kde.errors import InvalidBoundsError, InvalidParameterError
 
-__all__ = ["Bandwidth", "BoundsPair", "Json", "Method", "Threads", "read_limits", "read_numbers_list"]
-
 OPEN_SIDE = ("none", "-", "inf")
 
 BoundsPair = Annotated[

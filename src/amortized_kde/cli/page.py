@@ -11,8 +11,6 @@ import typer
 
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
-__all__ = ["app"]
-
 _FIRST_PORT = 8501
 _MOST_MEGABYTES = 100
 # Nothing is sent, nothing is written to the home folder, and no error shows data.

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from amortized_kde._compare import HeldOutScore
     from amortized_kde.score import Mean
 
-__all__ = ["about_row", "print_comparison", "print_facts", "print_json"]
 
 LABELS = {"interval_90": "90 % interval", "files": "wrote"}
 

@@ -13,8 +13,6 @@ import typer
 from amortized_kde.cli.workbar import WorkBar
 from amortized_kde.errors import InvalidParameterError
 
-__all__ = ["reproduce"]
-
 
 class Part(StrEnum):
     """What can be reproduced."""

@@ -11,8 +11,6 @@ from amortized_kde.cli.reports import print_facts, print_json
 from amortized_kde.cli.workbar import TrainingBar
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
-__all__ = ["models", "train"]
-
 
 def models(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show the whole card of one model.")] = None,

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from amortized_kde.research.reproduction.protocol import Chunk
     from amortized_kde.research.training.checkpoint import Progress
 
-__all__ = ["TrainingBar", "WorkBar"]
-
 
 class WorkBar:
     """A live line on standard error: the step, the share of the work that is done, the time left."""

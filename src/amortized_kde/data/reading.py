@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.errors import InvalidSampleError
-
-__all__ = ["read_numbers"]
-
-Array = NDArray[np.float64]
 
 
 def read_numbers(x: Any, what: str, *, copy: bool = True) -> Array:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from amortized_kde._types import Array, Flags
 from amortized_kde.data.reading import read_numbers
 from amortized_kde.data.weights import (
     divided_by_sums,
@@ -25,10 +26,6 @@ from amortized_kde.data.weights import (
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.numerics.sort import ascending
 
-__all__ = ["LARGEST", "Nan", "Sample", "Samples", "check_nan", "read_numbers", "read_sample", "read_samples"]
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Nan = Literal["raise", "omit"]
 
 # Differences of larger numbers overflow.

@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from amortized_kde._types import Array
 from amortized_kde.data.sample import LARGEST, read_sample
 from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError
-
-__all__ = ["OPEN", "Bounds", "Domain", "check_inside", "rank_margin", "read_bounds", "working_domain"]
-
-Array = NDArray[np.float64]
 
 
 class Bounds(NamedTuple):

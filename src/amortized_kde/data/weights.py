@@ -11,24 +11,10 @@ is done with the values is not known here.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.reading import read_numbers
 from amortized_kde.errors import InvalidSampleError
-
-__all__ = [
-    "divided_by_sums",
-    "effective_size",
-    "effective_sizes",
-    "evened_among_ties",
-    "have_unequal",
-    "read_weights",
-    "relative_weights",
-]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # A share of the largest weight so small counts as none: products of such numbers underflow.
 _FAINTEST = 1e-300

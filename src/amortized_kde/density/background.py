@@ -11,12 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.student import LOG_PEAK, SQRT_3, log_between, log_upper, upper_moments, upper_quantile
-
-__all__ = ["Background", "log_cdf", "log_density", "log_sf", "mean", "quantile", "std"]
-
-Array = NDArray[np.float64]
 
 
 def _standard(x: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:

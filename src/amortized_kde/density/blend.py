@@ -10,16 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from amortized_kde._types import Array
 from amortized_kde.density.background import Background
 from amortized_kde.numerics import mixture, tails
 from amortized_kde.numerics.mixture import Rungs
-
-__all__ = ["Blend"]
-
-Array = NDArray[np.float64]
 
 # Beyond so many bandwidths there is less probability than the smallest positive float64.
 FARTHEST = 40.0

@@ -11,18 +11,16 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from amortized_kde.data.sample import read_numbers
+from amortized_kde._types import Array
+from amortized_kde.data.reading import read_numbers
 from amortized_kde.density import shape
 from amortized_kde.density.entropy import entropy
 from amortized_kde.density.kernels import KernelSum
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.threads import run_in_pieces
 
-__all__ = ["Distribution"]
-
-Array = NDArray[np.float64]
 Loop = Callable[[Array, Array, int, int], None]
 
 # Where entropy is integrated: up to the bounds, or if there are none, to where what is left is worth 1e-14 nats.

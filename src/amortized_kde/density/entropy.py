@@ -8,11 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["entropy"]
+from amortized_kde._types import Array
 
-Array = NDArray[np.float64]
 Function = Callable[[Any], Any]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)

@@ -10,11 +10,9 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["density_html"]
+from amortized_kde._types import Array
 
-Array = NDArray[np.float64]
 Bounds = tuple[float | None, float | None]
 
 _WIDTH, _HEIGHT = 300.0, 112.0

@@ -10,9 +10,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from amortized_kde.data.sample import Nan, Sample, read_numbers, read_sample
+from amortized_kde._types import Array
+from amortized_kde.data.reading import read_numbers
+from amortized_kde.data.sample import Nan, Sample, read_sample
 from amortized_kde.data.support import Bounds, Domain, read_bounds
 from amortized_kde.density import html, plotting
 from amortized_kde.density.background import Background
@@ -22,10 +24,6 @@ from amortized_kde.density.kernels import KernelSum
 from amortized_kde.density.storage import ladder_parts, one_bandwidth_parts
 from amortized_kde.density.sums import ladder_sum, truncated_sum
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
-
-__all__ = ["KernelDensity"]
-
-Array = NDArray[np.float64]
 
 
 class KernelDensity(Composition, Distribution):

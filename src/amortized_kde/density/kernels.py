@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erf, erfinv
 
+from amortized_kde._types import Array, Index
 from amortized_kde.density import moments
 from amortized_kde.density.background import Background
 from amortized_kde.density.blend import Blend
@@ -21,10 +21,6 @@ from amortized_kde.numerics import binned, tails
 from amortized_kde.numerics.condense import CELLS, FAITHFUL, condensed
 from amortized_kde.numerics.mixture import Rungs
 
-__all__ = ["Crowd", "KernelSum", "Kernels"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Kernels = tuple[Array, Array]
 Invert = Callable[[Array], Array]
 Evaluate = Callable[[Blend, Array], Array]

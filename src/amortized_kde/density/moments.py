@@ -7,14 +7,10 @@ which nothing cancels however wide it is; no quadrature is involved.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erf, gammainc
 
+from amortized_kde._types import Array
 from amortized_kde.density.blend import Blend
-
-__all__ = ["SQRT_2", "central_mass", "mean", "std"]
-
-Array = NDArray[np.float64]
 
 SQRT_2 = math.sqrt(2.0)
 

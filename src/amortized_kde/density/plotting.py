@@ -7,23 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
-
-__all__ = [
-    "COLOURS",
-    "draw_bandwidths",
-    "draw_comparison",
-    "draw_density",
-    "draw_ground",
-    "figure_bytes",
-    "new_axes",
-    "new_figure",
-    "save_figure",
-]
-
-Array = NDArray[np.float64]
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

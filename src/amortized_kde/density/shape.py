@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["critical_grid", "highest_density_region", "modes", "shortest_interval", "turning_points"]
+from amortized_kde._types import Array
 
-Array = NDArray[np.float64]
 Function = Callable[[Any], Any]
 
 # Log-density differences below this are rounding.

@@ -10,18 +10,15 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from amortized_kde.data.sample import Sample, read_numbers
+from amortized_kde._types import Array, Index
+from amortized_kde.data.reading import read_numbers
+from amortized_kde.data.sample import Sample
 from amortized_kde.data.support import Bounds, Domain, check_inside
 from amortized_kde.density.background import Background
 from amortized_kde.density.sums import LARGE
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
-
-__all__ = ["Parts", "ladder_parts", "load_parts", "one_bandwidth_parts", "save_parts"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Format 1 knew one bandwidth; 2 adds ladders, 3 shares at anchors. Each is written where no later one is needed.
 _SAVED = {

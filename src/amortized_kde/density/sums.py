@@ -8,18 +8,13 @@ each point and bandwidth.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from amortized_kde._types import Array, Index
 from amortized_kde.density.background import Background
 from amortized_kde.density.kernels import Crowd, Kernels, KernelSum
 from amortized_kde.density.moments import central_mass
 from amortized_kde.numerics import gather
-
-__all__ = ["LARGE", "ladder_sum", "truncated_sum"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Samples of so many points and more are large.
 LARGE = 65_536

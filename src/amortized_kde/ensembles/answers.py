@@ -9,18 +9,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.ensembles.atoms import atom_shares, atoms_below, which_atom
 from amortized_kde.ensembles.estimates import Estimates, estimate_runs
 from amortized_kde.ensembles.inverse import quantiles_of
 from amortized_kde.ensembles.ranked import crps_of
 from amortized_kde.ensembles.reading import Ensembles
-
-__all__ = ["Answers", "ask_crps", "ask_densities", "ask_pit", "ask_probabilities", "ask_quantiles", "ask_score_parts"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _LN2 = math.log(2.0)
 

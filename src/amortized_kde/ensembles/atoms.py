@@ -11,14 +11,9 @@ because no member was there.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.ensembles.reading import Ensembles
-
-__all__ = ["atom_shares", "atoms_below", "which_atom"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 def atom_shares(ensembles: Ensembles) -> Array:

@@ -12,17 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from amortized_kde.data.sample import read_numbers
+from amortized_kde._types import Array, Flags
+from amortized_kde.data.reading import read_numbers
 from amortized_kde.data.support import read_bounds
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.store import read_model
-
-__all__ = ["Dressing", "dressed", "read_dressing"]
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde._outcome import OK
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Sample, Samples
 from amortized_kde.data.support import Bounds
 from amortized_kde.density import background
@@ -21,11 +21,6 @@ from amortized_kde.numerics.cells import Kernels, inverse_mass_cells, log_densit
 from amortized_kde.numerics.ladder_kernels import ladder_kernel_rows
 from amortized_kde.numerics.scratch import Room
 from amortized_kde.numerics.threads import run_in_pieces
-
-__all__ = ["Estimates", "estimate_runs"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Members at a time of estimates with one bandwidth, for which less has to be kept.
 _AT_ONCE = 250_000

@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from amortized_kde._types import Array
 from amortized_kde.ensembles.answers import ask_densities, ask_probabilities, ask_quantiles
 from amortized_kde.ensembles.atoms import atom_shares
 from amortized_kde.ensembles.reading import read_arguments, read_ensembles, read_probabilities
 from amortized_kde.ensembles.warn import warn_of_cells
 from amortized_kde.estimate import DEFAULT_METHOD
 
-__all__ = ["atom_probabilities", "densities", "probabilities", "quantiles"]
-
-Array = NDArray[np.float64]
 Limits = Sequence[float | None]
 
 

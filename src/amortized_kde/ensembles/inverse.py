@@ -3,16 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.density import background
 from amortized_kde.ensembles.estimates import Estimates
 from amortized_kde.numerics.tails import invert_each
-
-__all__ = ["quantiles_of"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Beyond so many bandwidths there is less probability than the smallest positive float64.
 _FARTHEST = 40.0

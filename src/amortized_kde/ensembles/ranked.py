@@ -3,15 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.ensembles.estimates import Estimates
 from amortized_kde.numerics.crps import crps_pair_cells, crps_panel_cells
 from amortized_kde.numerics.threads import run_in_pieces
-
-__all__ = ["crps_of"]
-
-Array = NDArray[np.float64]
 
 # Steps of the distribution function may go unresolved over a panel by so much of the sample's scale.
 _SLACK = 2e-6

@@ -11,28 +11,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from amortized_kde.data.sample import Samples, read_numbers, read_sample, read_samples
+from amortized_kde._types import Array, Flags, Index
+from amortized_kde.data.reading import read_numbers
+from amortized_kde.data.sample import Samples, read_sample, read_samples
 from amortized_kde.data.support import Bounds, check_inside, read_bounds
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.estimate import rows_outside
 from amortized_kde.selection import Selector, find_selector
-
-__all__ = [
-    "Ensembles",
-    "check_bounds_and_atoms",
-    "check_probabilities",
-    "read_arguments",
-    "read_climatology",
-    "read_ensembles",
-    "read_observations",
-    "read_probabilities",
-]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # Of more values from the past so many are taken: a density that stands in for many cells must be quick.
 _REMEMBERED = 1000

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.ensembles.answers import ask_crps, ask_pit, ask_score_parts
 from amortized_kde.ensembles.reading import Ensembles, read_ensembles, read_observations
 from amortized_kde.ensembles.warn import warn_of_cells
@@ -13,9 +14,6 @@ from amortized_kde.errors import InvalidParameterError
 from amortized_kde.estimate import DEFAULT_METHOD
 from amortized_kde.numerics.streams import stream_words, uniforms_at
 
-__all__ = ["ScoreParts", "cell_uniforms", "crps", "log_score_parts", "log_scores", "pit"]
-
-Array = NDArray[np.float64]
 Limits = Sequence[float | None]
 
 # Randomised transforms draw from streams of their own.

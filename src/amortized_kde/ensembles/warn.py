@@ -3,17 +3,13 @@
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.ensembles.reading import Ensembles
 from amortized_kde.errors import BadRowsWarning
 from amortized_kde.estimate import warn_of_rows
 from amortized_kde.selection import OK, Selection
-
-__all__ = ["warn_of_cells"]
-
-Index = NDArray[np.int64]
 
 
 def warn_of_cells(ensembles: Ensembles, codes: Index) -> None:

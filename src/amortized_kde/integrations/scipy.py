@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.support import OPEN, Bounds, read_bounds
 from amortized_kde.errors import DegenerateSampleError, InvalidSampleError
 from amortized_kde.estimate import DEFAULT_METHOD, bandwidth
 
 __all__ = ["BandwidthFactor", "SingularSampleError", "bandwidth_factor"]
-
-Array = NDArray[np.float64]
 
 
 class SingularSampleError(DegenerateSampleError, LinAlgError):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.weights import read_weights
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError
 from amortized_kde.estimate import DEFAULT_METHOD, fit
@@ -23,8 +23,6 @@ except ImportError:
     ) from None
 
 __all__ = ["AmortizedKernelDensity"]
-
-Array = NDArray[np.float64]
 
 
 class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]

@@ -19,30 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.sample import LARGEST, Nan
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError, UnreadableFileError
-
-__all__ = [
-    "MISSING",
-    "PARQUET_MAGIC",
-    "STANDARD_INPUT",
-    "Column",
-    "Columns",
-    "columns_of_parquet",
-    "columns_of_text",
-    "density_csv",
-    "numbers_of_parquet",
-    "numbers_of_text",
-    "parse_cell",
-    "read_column",
-    "write_density",
-    "writing",
-]
-
-Array = NDArray[np.float64]
 
 STANDARD_INPUT = "-"
 # How spreadsheets, R, pandas, SQL and Python write that a value is missing.

@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde.numerics.layers import BLOCK, TILE, network_rows
+from amortized_kde._types import Array
+from amortized_kde.numerics.jit import TILE
+from amortized_kde.numerics.layers import BLOCK, network_rows
 from amortized_kde.numerics.threads import run_in_pieces
-
-__all__ = ["Layer", "Stack", "Told", "forward", "run_layers"]
-
-Array = NDArray[np.float64]
 
 
 class Layer(NamedTuple):

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from amortized_kde.errors import UnreadableFileError
 from amortized_kde.learned.network import Layer
 
-__all__ = ["FORMAT", "OWN_FRAME", "Model", "load_model", "model_names", "models", "read_model"]
-
 FORMAT = 1
 # What the networks give that read a sample in its own frame.
 OWN_FRAME = ("adaptive", "single")

@@ -15,16 +15,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.jit import entry
 from amortized_kde.numerics.mixture import Rungs, first_in
-
-__all__ = ["CELLS", "TOLERANCE", "Bins", "binned_density", "bins_of"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # What a binned density may be off, relative to itself.
 TOLERANCE = 1e-6

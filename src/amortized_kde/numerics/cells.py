@@ -8,17 +8,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.normal import lower_tail
-
-__all__ = ["Kernels", "inverse_mass_cells", "log_density_cells", "probability_cells"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Sums above this do not notice that exponents end at -708; others are shifted by their nearest kernel.

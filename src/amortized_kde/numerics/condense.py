@@ -9,13 +9,9 @@ interpolation weight. Some of those are negative: such kernels serve for sums, n
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.numerics.jit import entry
-
-__all__ = ["CELLS", "FAITHFUL", "condensed"]
-
-Array = NDArray[np.float64]
 
 # Sums that are smaller than exp(-60) of the largest there can be see places fourteen bandwidths away.
 FAITHFUL = -60.0

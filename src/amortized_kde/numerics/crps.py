@@ -9,16 +9,11 @@ For kernels of one bandwidth without bounds both expectations are sums of A(m, s
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.normal import lower_tail
-
-__all__ = ["crps_pair_cells", "crps_panel_cells"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Gauss-Legendre on [0, 1]. On a panel of three bandwidths the square of a kernel's
 # distribution function is integrated to 1e-9 of the panel's width.

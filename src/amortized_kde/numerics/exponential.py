@@ -4,8 +4,6 @@ import numpy as np
 
 from amortized_kde.numerics.jit import inlined, power_of_two, power_of_two_single
 
-__all__ = ["LOWEST_EXPONENT", "LOWEST_EXPONENT_2_SINGLE", "exp2_nonpositive_single", "exp_nonpositive"]
-
 # exp(-708) is the smallest power of e that is a normal float64.
 LOWEST_EXPONENT = -708.0
 

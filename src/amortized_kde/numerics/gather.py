@@ -11,15 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.threads import run_in_pieces
-
-__all__ = ["Gathered", "gather", "kernels_of", "wider"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _NODES = 16
 # Points that are added at a time; fewer are filled up to a multiple of a few registers, for single ones are slow.

@@ -4,8 +4,6 @@ import math
 
 from amortized_kde.numerics.jit import compiled
 
-__all__ = ["central_mass", "mass_and_slope"]
-
 _SQRT_HALF = math.sqrt(0.5)
 
 

@@ -12,17 +12,6 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = [
-    "ROWS",
-    "TILE",
-    "compiled",
-    "entry",
-    "inlined",
-    "power_of_two",
-    "power_of_two_single",
-    "weighted_sums",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Sums may be reassociated (that is what lets them run in SIMD lanes); NaN and infinity keep their meaning.

@@ -1,15 +1,8 @@
 """The kernels of adaptive estimates, written out: shares of rungs at anchors enter, rates and masses leave."""
 
-import numpy as np
-from numpy.typing import NDArray
-
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import entry
-
-__all__ = ["ladder_kernel_rows"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # At more than so many bandwidths from a bound a kernel has all its mass inside, to the last bit.
 _INSIDE = 8.5

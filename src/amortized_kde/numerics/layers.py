@@ -5,14 +5,9 @@ on the row's neighbours nor on the number of rows.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import ROWS, TILE, entry, weighted_sums
-
-__all__ = ["BLOCK", "TILE", "network_rows"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Rows that go through a layer together: a tile of weights then stays in the fastest cache for all of them.
 BLOCK = 4 * ROWS

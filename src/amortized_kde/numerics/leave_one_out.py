@@ -7,18 +7,13 @@ gathered at nodes: one value a node while there are few, bins of a sixteenth of 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.gaussian import mass_and_slope
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.order import first_at_least
 from amortized_kde.numerics.pairs import LARGEST_EXACT
-
-__all__ = ["log_score_and_slope"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Bins of h/16 act like a kernel wider by (1/16)^2/24 = 1.6e-4 relative.
 BINS_PER_BANDWIDTH = 16.0

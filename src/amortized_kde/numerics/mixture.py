@@ -8,17 +8,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, entry
-
-__all__ = ["Peaks", "Rungs", "first_in", "log_density", "log_density_rows", "peaks_of"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Terms smaller than exp(-38) = 3e-17 of a lower bound of the sum, all of them together, are left out.
 _NEGLIGIBLE = 38.0

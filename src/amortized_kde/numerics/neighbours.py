@@ -12,17 +12,12 @@ to h/sqrt(2), so one exponential serves four octaves.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
-
-__all__ = ["AROUND", "FAINT", "FEW", "NEAR", "anchor_rows", "inverse_masses", "pair_rows", "region_rows"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # A kernel at 9 bandwidths is 3e-18 of its peak.
 _REACH = 9.0

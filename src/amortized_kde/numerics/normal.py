@@ -5,8 +5,6 @@ import math
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.jit import inlined
 
-__all__ = ["lower_tail"]
-
 _SQRT_HALF = math.sqrt(0.5)
 
 

@@ -2,14 +2,8 @@
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from amortized_kde._types import Array
 from amortized_kde.numerics.jit import compiled
-
-__all__ = ["first_at_least", "interquartile_range", "standard_deviation"]
-
-Array = NDArray[np.float64]
 
 
 @compiled

@@ -7,14 +7,10 @@ Each value stands for a count m of equal ones, and a pair for the product of its
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.numerics.exponential import exp_nonpositive
 from amortized_kde.numerics.jit import compiled
-
-__all__ = ["LARGEST_EXACT", "lag_counts", "lag_sum", "pair_sum", "squared_kernel_sums"]
-
-Array = NDArray[np.float64]
 
 # Up to this many values every pair is visited; beyond, pairs are counted by distance.
 LARGEST_EXACT = 5000

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from amortized_kde.numerics.jit import compiled
 
-__all__ = ["ROOT", "SEARCH", "advance"]
-
 # The state's places: what the caller sets, what it reads, the rest.
 _LOW, _HIGH, _TOLERANCE, _EXPANSIONS, ROOT, _STAGE, _TRIAL, _F_LOW, _X1, _F1, _X2, _F2, _X3, _F3, _COUNT = range(15)
 SEARCH = 15

@@ -10,8 +10,6 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Room"]
-
 
 class Room(threading.local):
     """Arrays of float64 by name, of every thread its own.

@@ -9,13 +9,10 @@ out of order is so by a place or two. Where the map was no good, NumPy sorts the
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import entry
 from amortized_kde.numerics.threads import run_in_pieces
 
-__all__ = ["LARGE", "ascending"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Ranks = NDArray[np.int32]
 Places = NDArray[np.uint16]
 

@@ -8,11 +8,8 @@ numbers are for.
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Words
 from amortized_kde.numerics.jit import entry, inlined
-
-__all__ = ["indexed_uniforms", "next_bits", "next_uniform", "start_stream", "stream_words", "uniforms_at"]
-
-Words = NDArray[np.uint64]
 
 # Increment and multipliers of SplitMix64 (Steele, Lea and Flood 2014; Vigna's splitmix64.c).
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)

@@ -7,12 +7,9 @@ tail: SciPy's `stdtr` does not use it and is accurate to 2e-15 of the mass.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
-__all__ = ["LOG_PEAK", "SQRT_3", "log_between", "log_upper", "upper_moments", "upper_quantile"]
-
-Array = NDArray[np.float64]
+from amortized_kde._types import Array
 
 SQRT_3 = math.sqrt(3.0)
 LOG_PEAK = math.log(2.0 / math.pi)

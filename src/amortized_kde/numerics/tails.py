@@ -12,15 +12,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.mixture import Rungs
-
-__all__ = ["Tail", "invert", "invert_each", "log_tail", "tail_of"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Phi(-9.5) = 1e-21 and Phi(-39) underflows.
 _FULL = 9.5

@@ -8,8 +8,6 @@ from numbers import Integral
 
 from amortized_kde.errors import InvalidParameterError
 
-__all__ = ["available_threads", "run_in_pieces"]
-
 # More pieces than threads, so that uneven rows even out.
 _PIECES_PER_THREAD = 8
 

@@ -17,16 +17,8 @@ weights differ.
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.numerics.jit import compiled, entry
-
-__all__ = ["moment_rows", "quantile_rows"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @entry

@@ -15,19 +15,14 @@ With weights both take the weighted mean over i of what the others say, sum_{j !
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde._outcome import OK
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.leave_one_out import log_score_and_slope
 from amortized_kde.numerics.pairs import LARGEST_EXACT, lag_counts, lag_sum, squared_kernel_sums
 from amortized_kde.numerics.roots import ROOT, SEARCH, advance
 from amortized_kde.selection.rules import counts_of, silverman_of, size_of
-
-__all__ = ["lcv_rows", "lscv_rows"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 GRID = 60
 GRID_LOW, GRID_HIGH = 0.2, 5.0

@@ -14,7 +14,6 @@ functionals are n/(n - 1) times sums of w_i w_j over all i and j. R's has no wei
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde._outcome import (
     ALPHA_NOT_FINITE,
@@ -24,16 +23,12 @@ from amortized_kde._outcome import (
     TOO_FEW,
     TOO_SPARSE,
 )
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import interquartile_range, standard_deviation
 from amortized_kde.numerics.pairs import LARGEST_EXACT, lag_counts, lag_sum, pair_sum
 from amortized_kde.numerics.roots import ROOT, SEARCH, advance
 from amortized_kde.selection.rules import counts_of, robust_scale, silverman_of, size_of
-
-__all__ = ["sheather_jones_r_rows", "sheather_jones_rows"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 SQRT_2PI = math.sqrt(2.0 * math.pi)
 # Constants of Sheather and Jones (1991) as R's bw.SJ has them.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde._outcome import Selection
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import InvalidParameterError
@@ -21,10 +22,6 @@ from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.selection import crossvalidation, plugin, rules
 from amortized_kde.selection.rules import weighted_spreads
 
-__all__ = ["SELECTORS", "Selector", "find_selector", "selector_of"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Rows = Callable[[Array, Index, Array | None, Array | None, float, float, Array, Index, int, int], None]
 
 

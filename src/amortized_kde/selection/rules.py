@@ -9,19 +9,14 @@ are equal, and loops without weights are then all that is compiled.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde._outcome import CONSTANT, OK, TOO_FEW, ZERO_IQR
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import interquartile_range, standard_deviation
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.numerics.weighted import moment_rows, quantile_rows
-
-__all__ = ["counts_of", "robust_scale", "scott_rows", "silverman_of", "silverman_rows", "size_of", "weighted_spreads"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # IQR of the standard normal, as Silverman (1986) and R's bw.nrd0 round it; bw.SJ rounds it to 1.349.
 NORMAL_IQR = 1.34

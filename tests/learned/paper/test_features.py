@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from amortized_kde.data.sample import read_samples
-from amortized_kde.learned.paper.features import moments, moments_in_domain, network_inputs
+from amortized_kde.data.summary import moments
+from amortized_kde.learned.paper.features import moments_in_domain, network_inputs
 
 
 def test_moments_follow_the_stated_conventions():

@@ -8,10 +8,11 @@ import pytest
 
 pytest.importorskip("jax", reason="training needs the train extra")
 
+from amortized_kde.data.summary import moments
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.learned.network import forward
-from amortized_kde.learned.paper.features import moments, network_inputs
+from amortized_kde.learned.paper.features import network_inputs
 from amortized_kde.learned.store import model_names, read_model
 from amortized_kde.research.tasks import MixtureWorld, UntruncatedWorld
 from amortized_kde.research.training.checkpoint import read_log

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from amortized_kde.data.summary import moments
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
-from amortized_kde.learned.paper.features import CONVENTIONS, moments, network_inputs
+from amortized_kde.learned.paper.features import CONVENTIONS, network_inputs
 from amortized_kde.research.tasks import draw_tasks, world
 from amortized_kde.research.training.recipe import find_recipe, find_world, recipe_names
 

@@ -12,8 +12,6 @@ from amortized_kde.integrations.xarray import dressing as dress
 from amortized_kde.integrations.xarray import forecasts, verification
 from amortized_kde.integrations.xarray.apply import Labelled, Shared
 
-__all__ = ["EnsembleAccessor"]
-
 
 @xr.register_dataset_accessor("akde")  # type: ignore[no-untyped-call]
 @xr.register_dataarray_accessor("akde")  # type: ignore[no-untyped-call]

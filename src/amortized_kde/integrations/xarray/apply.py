@@ -25,8 +25,6 @@ from amortized_kde.integrations.xarray.checks import (
 from amortized_kde.integrations.xarray.names import named
 from amortized_kde.selection import find_selector
 
-__all__ = ["ONE", "Labelled", "Request", "Shared", "each_variable", "read_argument"]
-
 Labelled = xr.DataArray | xr.Dataset
 # A dimension of length one for the time being.
 ONE = "_one"

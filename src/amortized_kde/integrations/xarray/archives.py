@@ -11,8 +11,6 @@ from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.integrations.xarray.checks import check_alike, listing
 from amortized_kde.integrations.xarray.files import open_ensembles, reading
 
-__all__ = ["ArchiveRows", "read_archive", "rows_of"]
-
 
 class ArchiveRows(NamedTuple):
     """Members (pairs, n), observations (pairs,) and the number of each pair's time step (pairs,)."""

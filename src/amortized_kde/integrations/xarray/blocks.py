@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import read_samples
 from amortized_kde.data.support import read_bounds
 from amortized_kde.ensembles import answers
@@ -26,22 +26,6 @@ from amortized_kde.ensembles.verification import cell_uniforms
 from amortized_kde.ensembles.warn import warn_of_cells
 from amortized_kde.estimate import rows_outside, warn_of_rows
 from amortized_kde.selection import find_selector
-
-__all__ = [
-    "Options",
-    "atom_probability_block",
-    "bandwidth_block",
-    "crps_block",
-    "density_block",
-    "pit_block",
-    "probability_block",
-    "quantile_block",
-    "score_block",
-    "score_parts_block",
-]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

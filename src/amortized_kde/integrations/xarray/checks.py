@@ -8,8 +8,6 @@ import xarray as xr
 
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 
-__all__ = ["check_alike", "check_coordinates", "check_members", "is_lazy", "listing", "of_variable"]
-
 
 def listing(names: Any) -> str:
     """Names in a sentence."""

@@ -9,8 +9,6 @@ import xarray as xr
 
 from amortized_kde.integrations.xarray.checks import is_lazy
 
-__all__ = ["cell_numbers", "counted", "tally"]
-
 
 def tally(result: xr.DataArray, obs: xr.DataArray | None = None) -> dict[str, int]:
     """Count what went wrong in a result; a lazy one is computed for it.

@@ -12,8 +12,6 @@ from amortized_kde.ensembles import Dressing, read_dressing
 from amortized_kde.integrations.xarray.apply import Labelled, each_variable
 from amortized_kde.integrations.xarray.checks import check_members
 
-__all__ = ["dressed"]
-
 
 def dressed(
     x: Labelled, dressing: Dressing | str | Path | Mapping[Hashable, Dressing | str | Path], dim: Hashable = "member"

@@ -13,8 +13,6 @@ from amortized_kde.errors import InvalidParameterError, MissingExtraError, Unrea
 from amortized_kde.integrations.xarray.checks import listing
 from amortized_kde.numerics.threads import available_threads
 
-__all__ = ["check_target", "open_ensembles", "open_observations", "reading", "write_results"]
-
 # Cells and values of a block at most: some seconds of work, and a few megabytes.
 _CELLS, _VALUES = 4_000, 1_000_000
 _NETCDF, _ZARR = (".nc", ".nc4", ".h5"), ".zarr"

@@ -13,8 +13,6 @@ from amortized_kde.integrations.xarray.apply import Labelled, Request, Shared, e
 from amortized_kde.integrations.xarray.checks import is_lazy
 from amortized_kde.integrations.xarray.counts import counted
 
-__all__ = ["atom_probabilities", "bandwidth", "densities", "probabilities", "quantiles"]
-
 
 def bandwidth(x: Labelled, dim: Hashable = "member", **options: Unpack[Shared]) -> Labelled:
     """Bandwidths in the variable's units: `amortized_kde.bandwidth` along `dim`.

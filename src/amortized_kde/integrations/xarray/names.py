@@ -5,8 +5,6 @@ from typing import Any
 
 import xarray as xr
 
-__all__ = ["KINDS", "Kind", "named"]
-
 
 @dataclass(frozen=True)
 class Kind:

@@ -12,8 +12,6 @@ from amortized_kde.integrations.xarray.apply import Labelled, Request, Shared, e
 from amortized_kde.integrations.xarray.checks import check_alike
 from amortized_kde.integrations.xarray.counts import cell_numbers, counted
 
-__all__ = ["crps", "log_score_parts", "log_scores", "pit"]
-
 
 def log_scores(x: Labelled, obs: Labelled, dim: Hashable = "member", **options: Unpack[Shared]) -> Labelled:
     """Logarithmic scores in bits, lower is better: `ensembles.log_scores`.

@@ -8,26 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.data.weights import evened_among_ties
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
-
-__all__ = [
-    "LARGEST",
-    "MANY",
-    "Anchors",
-    "anchors_of",
-    "in_the_whole",
-    "middles_of",
-    "place_anchors",
-    "ranks_of",
-    "thinned",
-]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Up to so many points the network is asked at each.
 MANY = 256

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.sample import Samples
+from amortized_kde.data.summary import moments, quantiles
 from amortized_kde.data.weights import evened_among_ties
 from amortized_kde.learned.adaptive.anchors import (
     LARGEST,
@@ -26,24 +27,9 @@ from amortized_kde.learned.adaptive.anchors import (
     place_anchors,
     thinned,
 )
-from amortized_kde.learned.paper.features import moments, quantiles
 from amortized_kde.numerics.neighbours import AROUND, FEW, NEAR, anchor_rows, pair_rows, region_rows
 from amortized_kde.numerics.scratch import Room
 from amortized_kde.numerics.threads import run_in_pieces
-
-__all__ = [
-    "ANSWERS",
-    "CONVENTIONS",
-    "EXPONENTS",
-    "POINT_FEATURES",
-    "SAMPLE_FEATURES",
-    "Description",
-    "describe",
-]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # Bandwidths are 2^8 to 2^-16 times the sample's scale: a far outlier needs the first, data over decades the last.
 EXPONENTS = np.arange(8.0, -16.5, -1.0)

@@ -7,17 +7,12 @@ Both grow in from nothing where a sample is just larger than what is described o
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.data.weights import evened_among_ties
 from amortized_kde.density.moments import central_mass
 from amortized_kde.learned.adaptive.anchors import middles_of
-
-__all__ = ["common_factor", "evened"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Shares are means over so many anchors to both sides, above all those whose local bandwidths differ by less than a
 # factor e. Of reaches from 3 to 48 that was best on twelve densities: it divides the excess at n = 10^6 by four.

@@ -13,15 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.learned.network import Layer, Stack, Told, run_layers
 from amortized_kde.numerics.scratch import Room
-
-__all__ = ["FAINTEST", "LadderNetwork", "Standards"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Before training the background has the probability 1 / (1 + e^2 n).
 FAINTEST = 2.0

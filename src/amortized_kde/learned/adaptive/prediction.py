@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde._outcome import CONSTANT, OK, TOO_FEW, UNLIKE, Selection
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Sample, Samples
 from amortized_kde.data.support import Bounds
 from amortized_kde.data.weights import evened_among_ties
@@ -30,20 +31,6 @@ from amortized_kde.learned.adaptive.network import LadderNetwork, Standards
 from amortized_kde.learned.store import Model
 from amortized_kde.numerics.scratch import Room
 from amortized_kde.numerics.threads import run_in_pieces
-
-__all__ = [
-    "Smoothing",
-    "in_chunks",
-    "ladder_at_anchors",
-    "ladder_of_one",
-    "select_adaptive",
-    "select_single",
-    "smooth",
-    "ways_unlike",
-]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Points that are described at a time: their features are then a few megabytes.
 _AT_ONCE = 10_000

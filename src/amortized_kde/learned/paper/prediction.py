@@ -9,19 +9,16 @@ weighted.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde._outcome import CONSTANT, OK, TOO_FEW, Selection
+from amortized_kde._types import Array
 from amortized_kde.data.sample import Samples
+from amortized_kde.data.summary import moments
 from amortized_kde.data.support import Bounds
 from amortized_kde.learned.network import forward
-from amortized_kde.learned.paper.features import TRAINED_SIZES, moments, moments_in_domain, network_inputs
+from amortized_kde.learned.paper.features import TRAINED_SIZES, moments_in_domain, network_inputs
 from amortized_kde.learned.store import Model
 from amortized_kde.numerics.threads import run_in_pieces
-
-__all__ = ["select_amortized"]
-
-Array = NDArray[np.float64]
 
 
 def select_amortized(model: Model, samples: Samples, frame: Bounds, *, threads: int | None = None) -> Selection:

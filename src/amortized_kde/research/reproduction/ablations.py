@@ -13,8 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.density.plotting import COLOURS, new_axes, save_figure
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.store import Model, load_model
@@ -22,9 +22,6 @@ from amortized_kde.research.reproduction.short_runs import CLASSICAL, ORACLE, Ju
 from amortized_kde.research.reproduction.variations import BOUNDS, COMPARISONS, TRAININGS, WORLDS, Comparison
 from amortized_kde.score import Mean, paired_difference
 
-__all__ = ["SCALES", "Row", "Size", "reproduce_ablations"]
-
-Array = NDArray[np.float64]
 Report = Callable[[str, int, int], None]
 
 

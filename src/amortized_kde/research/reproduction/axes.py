@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-__all__ = ["BrokenScale", "fit_scale", "round_ticks", "set_scale", "set_ticks"]
-
-Array = NDArray[np.float64]
+from amortized_kde._types import Array
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,11 @@ Each replicate draws as many task indices as there are tasks, with replacement, 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Words
 from amortized_kde.numerics.jit import entry
 from amortized_kde.numerics.streams import next_uniform, start_stream, stream_words
 from amortized_kde.numerics.threads import run_in_pieces
-
-__all__ = ["LIMITS", "REPLICATES", "bootstrap_means"]
-
-Array = NDArray[np.float64]
-Words = NDArray[np.uint64]
 
 # Replicates, and the percentiles that bound a 90 % interval (Appendix C.4).
 REPLICATES = 1000

@@ -8,9 +8,9 @@ columns, and is computed on one thread: so it has the same bits whatever else ru
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde._outcome import OK
+from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
 from amortized_kde.learned.store import load_model
 from amortized_kde.research.reproduction.judge import Judge
@@ -19,10 +19,6 @@ from amortized_kde.research.reproduction.protocol import BEDS, ORACLE, TRUTH, Ch
 from amortized_kde.research.tasks import Truths, World, draw_tasks
 from amortized_kde.score import LN2
 from amortized_kde.selection import Selection, find_selector
-
-__all__ = ["Column", "Tasks", "column_key", "compute_column", "lower_oracle", "make_tasks", "select_bandwidths"]
-
-Array = NDArray[np.float64]
 
 # Changes when a column of the same name would get other numbers.
 _FORMAT = "1"

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BEDS", "Bed", "Curve", "Difference", "Evidence", "read_evidence"]
+from amortized_kde._types import Array
 
-Array = NDArray[np.float64]
 Row = dict[str, str]
 
 # The three test beds of the paper (sections 3.1 to 3.3), in its order.

@@ -8,17 +8,12 @@ to matter (together less than 3e-17 of a sum) are left out.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.gaussian import mass_and_slope
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
-
-__all__ = ["exact_score_rows"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Whole SIMD registers for the paper's 1024 draws and 256 nodes, and narrow enough to leave most far values out.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.density.plotting import new_figure, save_figure
 from amortized_kde.research.reproduction.axes import fit_scale, round_ticks, set_scale, set_ticks
 from amortized_kde.research.reproduction.evidence import BEDS, Bed, Evidence, read_evidence
@@ -23,10 +24,6 @@ from amortized_kde.research.reproduction.methods import (
     TRUTH,
     learned_on,
 )
-
-__all__ = ["FIGURES", "ScoreFigure", "draw_figures", "linear_end"]
-
-Array = NDArray[np.float64]
 
 # The paper's Figure 1: linear for n <= 20.
 _LINEAR_SIZES = 20.0

@@ -7,19 +7,13 @@ C.1) makes no difference here: both are points and weights that sum to 1. Which 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.reproduction.exact_scores import exact_score_rows
 from amortized_kde.research.tasks import TaskBatch
 from amortized_kde.score import LN2, NODES, gauss_hermite
-
-__all__ = ["Judge", "judge_by_draws", "judge_by_nodes"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from amortized_kde.density.plotting import COLOURS
 
-__all__ = ["BEYOND", "CLASSICAL", "GMM_TRAINED", "METHODS", "MULTIFAMILY", "ORACLE", "TRUTH", "Method", "learned_on"]
-
 _BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK = COLOURS
 _GREY = "#666666"
 # Paul Tol's wine red: an eighth colour, darker than the others.

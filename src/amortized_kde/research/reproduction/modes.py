@@ -9,24 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.research.tasks import MixtureWorld
-
-__all__ = [
-    "PAPER_MODES",
-    "PROMINENCES",
-    "count_modes",
-    "mode_table",
-    "reading_lines",
-    "render_modes",
-    "reproduce_modes",
-]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Table 2: percentages of densities with 1, 2, ..., 8 and at least 9 modes, by number of components.
 PAPER_MODES = {

@@ -6,14 +6,9 @@ Tasks with their judging points enter, one bandwidth a task leaves. What any sel
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.research.reproduction.judge import Judge
-
-__all__ = ["best_bandwidths"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # The rough ladder: bandwidths an octave apart, in units of half the interval or of the truth's sd. Every eighth of the
 # ascending points is enough to choose a rung.

@@ -16,8 +16,6 @@ from amortized_kde.research.reproduction.columns import Tasks, make_tasks, selec
 from amortized_kde.research.reproduction.protocol import SIZES, Bed, Chunk, Scale, chunks_of
 from amortized_kde.research.reproduction.tables import read_columns, write_csv
 
-__all__ = ["DIGITS", "score_with_digits", "write_penalties"]
-
 DIGITS = 50
 # The paper's classical selectors, at its smallest size.
 _METHODS = ("silverman", "sheather-jones-r", "lscv")

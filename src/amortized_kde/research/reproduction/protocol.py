@@ -15,22 +15,6 @@ from amortized_kde.research.reproduction.judge import Judge, judge_by_draws, jud
 from amortized_kde.research.tasks import Densities, GaussianWorld, MixtureWorld, Pool, TaskBatch, World, make_pool
 from amortized_kde.research.tasks.protocol import SETTING
 
-__all__ = [
-    "BEDS",
-    "CLASSICAL",
-    "ORACLE",
-    "SCALES",
-    "SEED",
-    "SIZES",
-    "TRUTH",
-    "BalancedWorld",
-    "Bed",
-    "Chunk",
-    "Scale",
-    "chunks_of",
-    "find_bed",
-]
-
 SIZES = (*range(5, 21), 25, 30, 35, 40, 50, 60, 75, 90, 110, 130, 150, 175, 200, 225, 256)
 # The paper names no seed for its test tasks. This one and the next two, one a bed, serve nothing else: neither
 # training nor validation nor any other table.

@@ -12,18 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.density import KernelDensity
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.reproduction.columns import make_tasks, select_bandwidths
 from amortized_kde.research.reproduction.protocol import SIZES, TRUTH, Bed, Chunk, Scale
 from amortized_kde.research.reproduction.tables import write_csv
 from amortized_kde.score import LN2
-
-__all__ = ["normal_integral", "write_quadrature"]
-
-Array = NDArray[np.float64]
 
 _COLUMNS = ("n", "method", "tasks", "gauss_hermite_bits", "integral_bits", "worst_miss_bits")
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)

@@ -12,8 +12,6 @@ from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.numerics.threads import available_threads
 from amortized_kde.research.reproduction.protocol import SEED
 
-__all__ = ["check_scale", "read_record", "record_part"]
-
 _FILE = "run.json"
 
 

@@ -16,8 +16,6 @@ from amortized_kde.research.reproduction.run import run_bed
 from amortized_kde.research.reproduction.store import read_chunk
 from amortized_kde.research.reproduction.tables import write_tables
 
-__all__ = ["reproduce_bed"]
-
 
 def reproduce_bed(
     bed: Bed,

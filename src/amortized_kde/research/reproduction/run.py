@@ -15,8 +15,6 @@ from amortized_kde.research.reproduction.protocol import Bed, Chunk, Scale, chun
 from amortized_kde.research.reproduction.store import Held, read_chunk, write_chunk
 from amortized_kde.research.tasks import World
 
-__all__ = ["complete_chunk", "run_bed"]
-
 
 def complete_chunk(folder: Path, chunk: Chunk, world: World, methods: Sequence[str], *, side_by_side: int = 1) -> bool:
     """Compute the columns of a chunk that are missing, store them with those that are not, and say if there were any.

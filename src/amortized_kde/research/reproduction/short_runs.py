@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import MissingExtraError, UnreadableFileError
 from amortized_kde.learned.paper.features import CONVENTIONS
@@ -29,9 +29,6 @@ from amortized_kde.selection import SELECTORS
 if TYPE_CHECKING:
     from amortized_kde.research.training.recipe import Recipe
 
-__all__ = ["CLASSICAL", "ORACLE", "Judged", "judge_world", "train_short"]
-
-Array = NDArray[np.float64]
 
 # The working domain of every selector here, also of those that learn on the whole line (paper, section 2.3).
 _FRAME = (-1.0, 1.0)

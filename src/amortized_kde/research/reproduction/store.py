@@ -16,8 +16,6 @@ import numpy as np
 from amortized_kde.research.reproduction.columns import Column, column_key
 from amortized_kde.research.reproduction.protocol import Chunk
 
-__all__ = ["FOLDER", "Held", "read_chunk", "write_chunk"]
-
 FOLDER = ".chunks"
 
 

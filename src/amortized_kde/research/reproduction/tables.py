@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.errors import UnreadableFileError
 from amortized_kde.research.reproduction.bootstrap import LIMITS, bootstrap_means
 from amortized_kde.research.reproduction.columns import Column, lower_oracle
@@ -19,9 +19,6 @@ from amortized_kde.research.reproduction.protocol import SIZES, TRUTH, Bed, Chun
 from amortized_kde.research.reproduction.store import read_chunk
 from amortized_kde.research.tasks import FAMILIES
 
-__all__ = ["CHUNK_COLUMNS", "chunk_lines", "read_columns", "write_csv", "write_tables"]
-
-Array = NDArray[np.float64]
 Columns = dict[str, Column]
 
 _COLUMNS = (

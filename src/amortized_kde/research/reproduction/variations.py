@@ -19,8 +19,6 @@ from amortized_kde.research.tasks import (
 )
 from amortized_kde.research.tasks.settings import THRESHOLD
 
-__all__ = ["BOUNDS", "COMPARISONS", "TRAININGS", "WORLDS", "Comparison", "Variation"]
-
 _COMPONENTS = 32
 
 

@@ -17,8 +17,6 @@ from amortized_kde.research.reproduction.columns import compute_column, lower_or
 from amortized_kde.research.reproduction.protocol import BEDS, SIZES, Chunk
 from amortized_kde.research.tasks import World
 
-__all__ = ["CHUNKS", "TOLERANCE", "Comparison", "verify_tables"]
-
 CHUNKS = 3
 # On one machine the same bits come out. Another processor may round sums in another order, 1e-14 of a score; and where
 # the oracle's search ends a step earlier there, one task's score moves by up to 1e-6 bits, a chunk's mean by 1e-9.

@@ -5,7 +5,8 @@ sections 3.1 to 3.3). Nothing here knows of bandwidths, features or networks.
 """
 
 from amortized_kde.research.tasks.batch import SIZES, TaskBatch, draw_tasks
-from amortized_kde.research.tasks.broad import BroadBatch, broad_batch, draw_broad
+from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
+from amortized_kde.research.tasks.broad.pictures import draw_broad
 from amortized_kde.research.tasks.densities import Densities, stack
 from amortized_kde.research.tasks.families import FAMILIES, Family
 from amortized_kde.research.tasks.mixtures import Construction

@@ -9,19 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.data.sample import Samples
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.protocol import DRAWS, SAMPLE, SIZE, Truths, World
-
-__all__ = ["SIZES", "TaskBatch", "draw_tasks", "given_sizes"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 # n ~ Unif{5, ..., 256} and 1024 evaluation draws (paper, sections 3.1 to 3.3 and Appendix C).
 SIZES = range(5, 257)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.jit import compiled, entry, inlined
 from amortized_kde.numerics.streams import next_uniform, start_stream
@@ -17,12 +18,6 @@ from amortized_kde.research.tasks.forms import FORMS, HIGHEST, LOWEST, NORMAL, f
 from amortized_kde.research.tasks.normal_sums import log_normal_sums
 from amortized_kde.research.tasks.sampling import CELLS, component_of, fill_guide
 from amortized_kde.research.tasks.variates import normal_variate
-
-__all__ = ["MOST", "Compounds", "Parts", "empty_parts", "truncate"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 # The most parts of a compound: the paper's mixtures have 32 components.
 MOST = 32

@@ -10,17 +10,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.research.tasks.sampling import Rows, fill_draws
 from amortized_kde.research.tasks.standard import CODES, STANDARDS, Standard
-
-__all__ = ["Densities", "join", "mass_inside", "stack"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 # Draws are taken again until they fall inside the bounds: a thousand times on average is the most we accept.
 SMALLEST_MASS = 1e-3

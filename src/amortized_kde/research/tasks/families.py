@@ -9,11 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["FAMILIES", "Family"]
+from amortized_kde._types import Array
 
-Array = NDArray[np.float64]
 Rng = np.random.Generator
 
 

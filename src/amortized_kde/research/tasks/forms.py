@@ -7,34 +7,14 @@ loops a stream enters and a variate leaves. Location, scale and weight are not k
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from amortized_kde._types import Array, Flags, Words
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.streams import next_uniform
 from amortized_kde.research.tasks.sampling import other_variate
 from amortized_kde.research.tasks.standard import CODES, STANDARDS, Standard
 from amortized_kde.research.tasks.variates import normal_variate
-
-__all__ = [
-    "BETA",
-    "FOLDED",
-    "FORMS",
-    "GAMMA",
-    "HIGHEST",
-    "LAPLACE",
-    "LOGNORMAL",
-    "LOWEST",
-    "NORMAL",
-    "PARETO",
-    "STUDENT",
-    "WEIBULL",
-    "form_variate",
-]
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Words = NDArray[np.uint64]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _STUDENT = STANDARDS[CODES["student"]]

@@ -9,19 +9,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Words
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.streams import next_uniform, start_stream
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.densities import Densities, stack
 from amortized_kde.research.tasks.variates import log_gamma_variate, normal_variate
-
-__all__ = ["PAPER", "Constants", "Construction", "draw_mixtures", "fill_mixture"]
-
-Array = NDArray[np.float64]
-Words = NDArray[np.uint64]
 
 _BOUNDS = (-1.0, 1.0)
 # A component costs about as much as this many additions.

@@ -7,14 +7,10 @@ however far an argument lies from all components.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.numerics.exponential import exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
-
-__all__ = ["log_normal_sums"]
-
-Array = NDArray[np.float64]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Terms are cut at e^-600 = 3e-261 of the highest peak (lower ones would be subnormal, which is slow); a sum

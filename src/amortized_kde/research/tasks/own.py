@@ -7,17 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.streams import stream_words
 from amortized_kde.research.tasks.protocol import SETTING, OwnTasks
-
-__all__ = ["OwnWorld", "own_world"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 
 def _generator(words: Words, index: int) -> np.random.Generator:

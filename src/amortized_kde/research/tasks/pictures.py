@@ -17,8 +17,6 @@ from amortized_kde.research.tasks.pool import make_pool
 from amortized_kde.research.tasks.protocol import World
 from amortized_kde.research.tasks.worlds import WORLDS, MultifamilyWorld, world
 
-__all__ = ["draw_worlds", "reproduce_worlds"]
-
 # Densities a world, and the size of their sample, which is drawn as a rug below them.
 _DENSITIES = 8
 _SIZE = 50

@@ -14,8 +14,6 @@ from amortized_kde.research.tasks.densities import Densities, join
 from amortized_kde.research.tasks.families import FAMILIES
 from amortized_kde.research.tasks.settings import THRESHOLD, draw_settings
 
-__all__ = ["POOL_SEED", "POOL_SIZE", "Pool", "load_pool", "make_pool", "save_pool"]
-
 # Settings a family (paper, note to Table 1). The paper names no seed for them; this is its training seed
 # (Appendix C.2).
 POOL_SIZE = 10_000

@@ -6,13 +6,9 @@ No mathematics here, only the agreement between worlds, batches and training.
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-__all__ = ["DRAWS", "SAMPLE", "SETTING", "SIZE", "OwnTasks", "Truths", "World"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
+from amortized_kde._types import Array, Index, Words
 
 # A task's density, its n, its sample and its evaluation draws come from four streams, so that none depends on
 # the others: a task asked for with another n keeps its density and its draws.

@@ -15,8 +15,6 @@ from amortized_kde.research.tasks.families import FAMILIES
 from amortized_kde.research.tasks.pool import POOL_SEED, POOL_SIZE, Pool, make_pool
 from amortized_kde.research.tasks.settings import parameters
 
-__all__ = ["PAPER_RANGES", "RangeEnd", "compare_ranges", "reproduce_ranges"]
-
 # Table 1: the intervals without a sampling distribution, as printed, so that their rounding can be read off.
 PAPER_RANGES = {
     ("gaussian", "sigma"): ("0.13", "0.61"),

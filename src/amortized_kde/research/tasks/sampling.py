@@ -9,18 +9,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.numerics.jit import compiled, entry, inlined
 from amortized_kde.numerics.streams import next_uniform, start_stream
 from amortized_kde.research.tasks.standard import CODES, STANDARDS
 from amortized_kde.research.tasks.variates import gamma_variate, normal_variate
-
-__all__ = ["CELLS", "Rows", "component_of", "fill_draws", "fill_guide", "other_variate"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 _LOWEST = np.array([standard.support[0] for standard in STANDARDS])
 _HIGHEST = np.array([standard.support[1] for standard in STANDARDS])

@@ -6,15 +6,11 @@ falls from 1 to 0 without turning, whatever the shape: there is exactly one scal
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.research.tasks.densities import mass_inside
 from amortized_kde.research.tasks.standard import Standard
-
-__all__ = ["place", "solve_slopes"]
-
-Array = NDArray[np.float64]
 
 # Natural logarithms between which the scale is sought: 2e-9 and 2981. The widest scale of Table 1 is 8.3; a
 # Student-t with three degrees of freedom needs the smallest one only when 1 - c is below 1e-24.

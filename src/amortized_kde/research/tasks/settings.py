@@ -4,16 +4,12 @@ A family and a generator of random numbers enter; placed densities, or their par
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.research.tasks.densities import Densities, stack
 from amortized_kde.research.tasks.families import Family
 from amortized_kde.research.tasks.scale import place, solve_slopes
 from amortized_kde.research.tasks.standard import CODES, STANDARDS, components
-
-__all__ = ["THRESHOLD", "draw_settings", "parameters"]
-
-Array = NDArray[np.float64]
 
 # The paper's reference interval (section 2.3).
 _BOUNDS = (-1.0, 1.0)

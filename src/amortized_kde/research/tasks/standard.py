@@ -10,16 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from amortized_kde._types import Array, Flags
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.normal_sums import log_normal_sums
-
-__all__ = ["CODES", "STANDARDS", "Standard", "components"]
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Eight terms of a mixture run side by side in SIMD lanes, so that one costs less than an operation of its

@@ -8,12 +8,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Words
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.streams import next_bits, next_uniform
-
-__all__ = ["gamma_variate", "log_gamma_variate", "normal_variate"]
-
-Words = NDArray[np.uint64]
 
 # Layers of the ziggurat, and where its tail begins (Marsaglia and Tsang 2000, table of constants for 128
 # layers).

@@ -17,8 +17,6 @@ from amortized_kde.research.tasks.mixtures import PAPER, Construction, draw_mixt
 from amortized_kde.research.tasks.pool import Pool, make_pool
 from amortized_kde.research.tasks.protocol import SETTING, World
 
-__all__ = ["WORLDS", "GaussianWorld", "MixtureWorld", "MultifamilyWorld", "UntruncatedWorld", "world"]
-
 
 @dataclass(frozen=True)
 class GaussianWorld:

@@ -19,17 +19,6 @@ from safetensors.numpy import save
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.learned.store import FORMAT
 
-__all__ = [
-    "LogRow",
-    "Progress",
-    "read_checkpoint",
-    "read_log",
-    "write_arrays",
-    "write_checkpoint",
-    "write_log",
-    "write_model",
-]
-
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.csv"
 
 

@@ -15,16 +15,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.numerics.exponential import exp2_nonpositive_single, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.neighbours import inverse_masses
 from amortized_kde.numerics.order import first_at_least
 
-__all__ = ["ladder_score_rows"]
-
-Array = NDArray[np.float64]
 Single = NDArray[np.float32] | NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # So often a kernel is squared at most before an exponential is taken anew: each time its error doubles.
 _SQUARINGS = 6

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from amortized_kde.learned.network import Layer
 from amortized_kde.research.training.recipe import Optimiser, Recipe
 
-__all__ = ["Learner", "State"]
-
 # With few units, biases that begin below zero can switch off a whole layer for good.
 NARROW = 16
 

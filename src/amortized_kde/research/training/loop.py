@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
+from amortized_kde.data.summary import moments
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.network import Layer, forward
-from amortized_kde.learned.paper.features import CONVENTIONS, moments, moments_in_domain, network_inputs
+from amortized_kde.learned.paper.features import CONVENTIONS, moments_in_domain, network_inputs
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.research.tasks import TaskBatch, World, draw_tasks
 from amortized_kde.research.tasks.protocol import SIZE
@@ -31,9 +32,6 @@ from amortized_kde.research.training.learner import Learner, State
 from amortized_kde.research.training.objective import scores_and_slopes
 from amortized_kde.research.training.recipe import Recipe, find_world
 
-__all__ = ["LOG_EVERY", "Report", "prepare_step", "train"]
-
-Array = NDArray[np.float64]
 # Steps a row of the log.
 LOG_EVERY = 50
 Report = Callable[[Progress], None]

@@ -11,17 +11,14 @@ The first factor is one number a task, from the compiled loop; the second is a s
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks import TaskBatch
 from amortized_kde.research.training.recipe import Objective
 from amortized_kde.research.training.score_slopes import score_and_slope_rows
 from amortized_kde.score import gauss_hermite
 
-__all__ = ["scores_and_slopes"]
-
-Array = NDArray[np.float64]
 LN2 = math.log(2.0)
 
 

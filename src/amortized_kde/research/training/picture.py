@@ -5,8 +5,6 @@ from pathlib import Path
 from amortized_kde.density.plotting import COLOURS, new_axes, save_figure
 from amortized_kde.research.training.checkpoint import LogRow
 
-__all__ = ["draw_log"]
-
 
 def draw_log(log: list[LogRow], path: Path, *, name: str) -> None:
     """Draw a log and write it to `path`; the axis leaves out the steep fall at first, and the costliest steps."""

@@ -14,22 +14,6 @@ from typing import Any, Literal, get_args, get_origin
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.research.tasks import World, own_world, world
 
-__all__ = [
-    "Again",
-    "Early",
-    "LadderNetwork",
-    "LadderRecipe",
-    "LadderTasks",
-    "Network",
-    "Objective",
-    "Optimiser",
-    "Recipe",
-    "Validation",
-    "find_recipe",
-    "find_world",
-    "recipe_names",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Network:

@@ -15,8 +15,8 @@ there is done again in float64, shifted by the nearest point, as is every sum of
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index, Single
 from amortized_kde.numerics.exponential import (
     LOWEST_EXPONENT,
     LOWEST_EXPONENT_2_SINGLE,
@@ -26,12 +26,6 @@ from amortized_kde.numerics.exponential import (
 from amortized_kde.numerics.gaussian import mass_and_slope
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
-
-__all__ = ["floored_score_and_slope_rows", "score_and_slope_rows"]
-
-Array = NDArray[np.float64]
-Single = NDArray[np.float32]
-Index = NDArray[np.int64]
 
 # Below this a float32 sum has lost digits to underflow: 2^-126 is 1e-38.
 _TOO_SMALL = np.float32(1e-30)

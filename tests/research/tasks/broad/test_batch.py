@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.research.tasks.broad import KINDS, broad_batch
+from amortized_kde.research.tasks.broad.batch import broad_batch
+from amortized_kde.research.tasks.broad.shares import KINDS
 
 ARRAYS = ("values", "draws", "lower", "upper", "kinds", "told", "units", "resampled")
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from amortized_kde.research.tasks.broad import KINDS, broad_batch
-from amortized_kde.research.tasks.broad.shares import BOTH, NONE, ONE, WIDE
+from amortized_kde.research.tasks.broad.batch import broad_batch
+from amortized_kde.research.tasks.broad.shares import BOTH, KINDS, NONE, ONE, WIDE
 
 
 def ranges(batch):

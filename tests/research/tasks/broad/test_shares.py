@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.research.tasks.broad import KINDS, TOLD, broad_batch
-from amortized_kde.research.tasks.broad.shares import TOLD_SHARES, WEIGHTS, choose_sizes
+from amortized_kde.research.tasks.broad.batch import broad_batch
+from amortized_kde.research.tasks.broad.shares import KINDS, TOLD, TOLD_SHARES, WEIGHTS, choose_sizes
 
 BATCH = broad_batch(30_000, seed=1, sizes=2, draws=0)
 

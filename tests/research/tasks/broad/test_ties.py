@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from amortized_kde.numerics.streams import stream_words
-from amortized_kde.research.tasks.broad import broad_batch
+from amortized_kde.research.tasks.broad.batch import broad_batch
 from amortized_kde.research.tasks.broad.ties import Ties, tie_samples
 
 

@@ -14,8 +14,6 @@ from amortized_kde.research.reproduction.claims.rows_of_scores import (
 from amortized_kde.research.reproduction.claims.verdicts import Claim, Verdict
 from amortized_kde.research.reproduction.evidence import Evidence
 
-__all__ = ["CLAIMS", "NOT_JUDGED", "Claim", "Verdict", "judge_claims"]
-
 # In the order of the report, under their headings.
 CLAIMS: dict[str, tuple[Claim, ...]] = {
     "Gaussian sampling (Figure 1)": GAUSSIAN_CLAIMS,

@@ -10,30 +10,14 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from amortized_kde._types import Array
 from amortized_kde.density import KernelDensity
 from amortized_kde.estimate import bandwidth
 from amortized_kde.research.reproduction.claims.verdicts import Verdict
 from amortized_kde.research.reproduction.methods import CLASSICAL, METHODS
 from amortized_kde.score import expected_score_under_normal, log_score
-
-__all__ = [
-    "appendix_b_differences",
-    "appendix_b_minimisers",
-    "appendix_b_score",
-    "lscv_grid",
-    "move_limit",
-    "moves_with_data",
-    "proposition_1_minimisers",
-    "proposition_1_score",
-    "rank_identity",
-    "silverman_formula",
-    "undersmoothing",
-]
-
-Array = NDArray[np.float64]
 
 _SEED = 20_260
 TOLERANCE = 1e-9

@@ -4,8 +4,6 @@ from amortized_kde.research.reproduction.claims import laws, tables
 from amortized_kde.research.reproduction.claims.verdicts import Claim, always
 from amortized_kde.research.reproduction.methods import CLASSICAL, METHODS
 
-__all__ = ["FRAMEWORK_CLAIMS", "MODE_CLAIMS", "SELECTOR_CLAIMS"]
-
 MODE_CLAIMS = (
     Claim(
         "“two or three modes are most common”",

@@ -5,8 +5,6 @@ from amortized_kde.research.reproduction.claims.scores import on
 from amortized_kde.research.reproduction.claims.verdicts import Claim
 from amortized_kde.research.reproduction.methods import CLASSICAL, GMM_TRAINED, METHODS, MULTIFAMILY
 
-__all__ = ["FAMILY_CLAIMS", "GAUSSIAN_CLAIMS", "MIXTURE_CLAIMS", "TRANSFER_CLAIMS"]
-
 _GAUSSIAN = "amortized:gaussian"
 _EVERY_N = "mean score below that of each of Silverman, Sheather–Jones and LSCV, at every n"
 _CLOSER = "mean excess over the true density below each classical selector's, at every n"

@@ -8,33 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Flags
 from amortized_kde.research.reproduction.claims.verdicts import NOT_RUN, Judge, Verdict, bits, list_sizes
 from amortized_kde.research.reproduction.evidence import Bed, Evidence
 from amortized_kde.research.reproduction.methods import CLASSICAL, METHODS, TRUTH
 
-__all__ = [
-    "SIMILAR",
-    "STEPS",
-    "advantage_grows",
-    "approach",
-    "clear_advantage",
-    "closer",
-    "gains_shrink",
-    "half_the_excess",
-    "lowest",
-    "nearer_than_classical",
-    "on",
-    "rare_disasters",
-    "silverman_favoured",
-    "similar",
-    "slightly_above",
-    "step_indices",
-]
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Names = tuple[str, ...]
 
 # Words without a number in the paper get one here: "similar" and "slightly" are a tenth of the excess, "substantially"

@@ -10,20 +10,6 @@ from amortized_kde.research.reproduction.claims.verdicts import NOT_RUN, Judge, 
 from amortized_kde.research.reproduction.evidence import Evidence, Row
 from amortized_kde.research.reproduction.methods import CLASSICAL, METHODS
 
-__all__ = [
-    "LARGE",
-    "at_most_four_modes",
-    "every_family",
-    "family_means",
-    "modes_grow_moderately",
-    "oversmooths_without_bounds",
-    "ranges_agree",
-    "six_or_more_modes",
-    "steps_agree",
-    "two_or_three_modes",
-    "variants_agree",
-]
-
 # The paper's percentage, and the densities behind it and behind ours (section 3.3).
 _MANY, _DENSITIES = 6.0, 5000
 # Where the disasters of tiny samples are over and a mean over n is not made by them.

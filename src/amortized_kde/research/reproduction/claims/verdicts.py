@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from amortized_kde.research.reproduction.evidence import Evidence
 
-__all__ = ["NOT_RUN", "Claim", "Judge", "Verdict", "always", "bits", "list_sizes"]
-
 
 @dataclass(frozen=True)
 class Verdict:

@@ -8,15 +8,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from amortized_kde.research.reproduction.claims import NOT_JUDGED, Claim, Verdict, judge_claims
+from amortized_kde.research.reproduction.claims import NOT_JUDGED, judge_claims
 from amortized_kde.research.reproduction.claims.tables import LARGE
+from amortized_kde.research.reproduction.claims.verdicts import Claim, Verdict
 from amortized_kde.research.reproduction.evidence import Evidence, read_evidence
 from amortized_kde.research.reproduction.report import tables
 from amortized_kde.research.reproduction.report.losses import family_losses, family_table, losses_by_size
 from amortized_kde.research.reproduction.report.markdown import section, table
 from amortized_kde.research.reproduction.report.words import BED_TITLES, CAPTIONS, FILES, HOW_TO_READ
-
-__all__ = ["write_report"]
 
 Judged = dict[str, list[tuple[Claim, Verdict]]]
 

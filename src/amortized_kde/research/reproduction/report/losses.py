@@ -9,8 +9,6 @@ from amortized_kde.research.reproduction.methods import CLASSICAL, GMM_TRAINED, 
 from amortized_kde.research.reproduction.report.markdown import number, table
 from amortized_kde.research.reproduction.report.words import BED_TITLES
 
-__all__ = ["family_losses", "family_table", "losses_by_size"]
-
 # A family's means are told apart if they differ by twice the standard error of their difference, as if unpaired.
 _ERRORS = 2.0
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["number", "section", "table"]
-
 
 def number(value: float) -> str:
     """Write a score: four decimals, or as many as make five digits of a large one.

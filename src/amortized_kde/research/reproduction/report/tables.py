@@ -8,16 +8,6 @@ from amortized_kde.research.reproduction.methods import BEYOND, METHODS, TRUTH
 from amortized_kde.research.reproduction.report.markdown import number, table
 from amortized_kde.research.reproduction.report.words import BED_TITLES
 
-__all__ = [
-    "ablation_table",
-    "excess_table",
-    "mode_table",
-    "penalty_table",
-    "quadrature_table",
-    "range_table",
-    "score_table",
-]
-
 
 def _label(method: str) -> str:
     return METHODS[method].label if method in METHODS else method

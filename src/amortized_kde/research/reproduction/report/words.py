@@ -1,7 +1,5 @@
 """The fixed sentences of the report: captions, and what each file holds."""
 
-__all__ = ["BED_TITLES", "CAPTIONS", "FILES", "HOW_TO_READ"]
-
 BED_TITLES = {"gaussian": "Gaussian sampling", "multifamily": "ten families", "gmm": "mixtures, K = 32"}
 
 _PANEL = (

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
@@ -20,16 +21,12 @@ from amortized_kde.research.tasks.batch import given_sizes
 from amortized_kde.research.tasks.broad.bounded import PoolRows
 from amortized_kde.research.tasks.broad.bounds import CHANCES, PILOT, measure, plan_bounds, set_bounds
 from amortized_kde.research.tasks.broad.settings import Settings, fill_settings
-from amortized_kde.research.tasks.broad.shares import KINDS, TOLD, choose_kinds, choose_sizes, choose_told
+from amortized_kde.research.tasks.broad.shares import KINDS, choose_kinds, choose_sizes, choose_told
 from amortized_kde.research.tasks.broad.ties import Ties, choose_ties, tie_samples
 from amortized_kde.research.tasks.compounds import Compounds, empty_parts, truncate
 from amortized_kde.research.tasks.mixtures import PAPER
 from amortized_kde.research.tasks.pool import make_pool
 
-__all__ = ["KINDS", "TOLD", "BroadBatch", "broad_batch"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Sizes = int | range | Sequence[int] | Index
 
 # Streams of their own, none of which another world draws from.

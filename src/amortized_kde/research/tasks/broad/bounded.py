@@ -6,20 +6,14 @@ A stream enters; parts are written, natural bounds leave.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.streams import next_uniform
 from amortized_kde.research.tasks.broad.placing import below, either_sign, log_uniform, put, uniform
 from amortized_kde.research.tasks.compounds import Parts
 from amortized_kde.research.tasks.forms import BETA, GAMMA, NORMAL
 from amortized_kde.research.tasks.mixtures import Constants, fill_mixture
-
-__all__ = ["PoolRows", "family", "mixture", "uniform_like"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 # Components of a mixture: one half few, one half many.
 _FEW, _MANY = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12]), np.array([16, 20, 24, 28, 32])

@@ -7,16 +7,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.research.tasks.broad.settings import Settings
 from amortized_kde.research.tasks.broad.shares import BOTH, KINDS, ONE, WIDE
-
-__all__ = ["CHANCES", "FARTHEST", "PILOT", "Plan", "Scale", "measure", "plan_bounds", "set_bounds"]
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Index = NDArray[np.int64]
 
 # Uniform numbers that a task's bounds and ties need, by name.
 CHANCES = (

@@ -7,15 +7,10 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
 from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
 from amortized_kde.research.tasks.broad.shares import KINDS, TOLD
-
-__all__ = ["draw_broad"]
-
-Array = NDArray[np.float64]
 
 _SEED = 2026
 _SIZE, _DRAWS, _POINTS = 60, 400, 1501

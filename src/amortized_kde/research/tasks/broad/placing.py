@@ -5,16 +5,10 @@ A stream enters, numbers leave; or a part enters a compound (`compounds.py`).
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from amortized_kde._types import Words
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.streams import next_uniform
 from amortized_kde.research.tasks.compounds import Parts
-
-__all__ = ["LINE", "below", "either_sign", "half_line", "log_uniform", "put", "shares", "uniform"]
-
-Words = NDArray[np.uint64]
 
 # Natural bounds of a density on the whole line.
 LINE = (-math.inf, math.inf)

@@ -5,9 +5,7 @@ A stream enters; parts are written, natural bounds leave, infinite where there i
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from amortized_kde._types import Words
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.streams import next_uniform
 from amortized_kde.research.tasks.broad.placing import (
@@ -23,10 +21,6 @@ from amortized_kde.research.tasks.broad.placing import (
 from amortized_kde.research.tasks.broad.shares import ONE
 from amortized_kde.research.tasks.compounds import Parts
 from amortized_kde.research.tasks.forms import BETA, GAMMA, LAPLACE, NORMAL
-
-__all__ = ["multiscale", "outliers"]
-
-Words = NDArray[np.uint64]
 
 
 @compiled

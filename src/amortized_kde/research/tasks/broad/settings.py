@@ -7,8 +7,8 @@ natural bounds leave. Which bounds an estimator is told, sample sizes and ties a
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.streams import next_uniform, start_stream
 from amortized_kde.research.tasks.broad.bounded import PoolRows, family, mixture, uniform_like
@@ -17,12 +17,6 @@ from amortized_kde.research.tasks.broad.shares import KINDS
 from amortized_kde.research.tasks.broad.tailed import exponentials, one_sided, singular, student
 from amortized_kde.research.tasks.compounds import Parts
 from amortized_kde.research.tasks.mixtures import Constants
-
-__all__ = ["Settings", "fill_settings"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 _MIXTURE, _FAMILY, _UNIFORM = (KINDS.index(name) for name in ("mixture", "family", "uniform"))
 _STUDENT, _EXPONENTIALS = (KINDS.index(name) for name in ("student", "exponentials"))

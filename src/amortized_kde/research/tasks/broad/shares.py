@@ -9,24 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.errors import InvalidParameterError
-
-__all__ = [
-    "BOTH",
-    "KINDS",
-    "NONE",
-    "ONE",
-    "TOLD",
-    "TOLD_SHARES",
-    "WEIGHTS",
-    "WIDE",
-    "choose_kinds",
-    "choose_sizes",
-    "choose_told",
-]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Both natural bounds are known; one; none; both are given, but far wider than the data.
 TOLD = ("both", "one", "none", "wide")

@@ -5,9 +5,7 @@ A stream enters; parts are written, natural bounds leave, infinite where there i
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from amortized_kde._types import Words
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.streams import next_uniform
 from amortized_kde.research.tasks.broad.placing import (
@@ -23,10 +21,6 @@ from amortized_kde.research.tasks.broad.placing import (
 from amortized_kde.research.tasks.broad.shares import BOTH, KINDS
 from amortized_kde.research.tasks.compounds import Parts
 from amortized_kde.research.tasks.forms import BETA, FOLDED, GAMMA, LOGNORMAL, PARETO, STUDENT, WEIBULL
-
-__all__ = ["exponentials", "one_sided", "singular", "student"]
-
-Words = NDArray[np.uint64]
 
 _LOGNORMAL, _GAMMA = KINDS.index("lognormal"), KINDS.index("gamma")
 

@@ -9,14 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.streams import next_uniform, start_stream
-
-__all__ = ["Ties", "choose_ties", "tie_samples"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 # One sample in ten is rounded, one in fifty is resampled from itself.
 _ROUNDED_SHARE, _RESAMPLED_SHARE = 0.10, 0.02

@@ -11,14 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.research.training.archive.pairs import Pairs
 from amortized_kde.research.training.archive.scores import Scorer
-
-__all__ = ["fit_dressing"]
-
-Array = NDArray[np.float64]
 
 # On so many values: of twenty members each they leave less than a thousandth of a bit to the best three numbers, and a
 # try takes a tenth of a second.

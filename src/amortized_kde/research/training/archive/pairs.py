@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.support import Bounds, read_bounds
 from amortized_kde.ensembles.dressing import Dressing, dressed
 from amortized_kde.ensembles.reading import check_bounds_and_atoms
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 
-__all__ = ["Pairs", "read_pairs"]
-
-Array = NDArray[np.float64]
 Members = NDArray[np.floating[Any]]
-Index = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # If one value is a larger share of all observations, a density there can be made as high as one likes.
 _ATOM = 0.05

@@ -9,8 +9,6 @@ from amortized_kde.learned.store import OWN_FRAME, Model, load_model, model_name
 from amortized_kde.research.training.archive.pairs import Pairs
 from amortized_kde.research.training.recipe import LadderNetwork, Optimiser
 
-__all__ = ["SCRATCH", "STEPS", "ArchiveRecipe", "archive_recipe", "find_start"]
-
 SCRATCH = "scratch"
 # Chosen on synthetic archives; docs/archive.md has the figures.
 STEPS, _BATCH, _EVERY = 1000, 256, 100

@@ -9,18 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.learned.store import Model
 from amortized_kde.research.training.archive.dressing import fit_dressing
 from amortized_kde.research.training.archive.pairs import Pairs
 from amortized_kde.research.training.archive.scores import Scorer, gaussian_scores, model_scores, silverman_scores
 from amortized_kde.research.training.archive.split import HELD_OUT, TRAINING, Split
-
-__all__ = ["Report", "Row", "compare", "piece_bootstrap", "table_lines", "write_report"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _REPLICATES, _LIMITS = 2000, (2.5, 97.5)
 TUNED = "tuned model"

@@ -5,18 +5,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from amortized_kde._types import Array
 from amortized_kde.ensembles.answers import ask_score_parts
 from amortized_kde.ensembles.reading import read_ensembles
 from amortized_kde.learned.store import Model
 from amortized_kde.research.training.archive.pairs import Pairs
 from amortized_kde.selection import find_selector, selector_of
 
-__all__ = ["Scorer", "gaussian_scores", "model_scores", "silverman_scores"]
-
-Array = NDArray[np.float64]
 Scorer = Callable[[Pairs], Array]
 
 _LN2 = math.log(2.0)

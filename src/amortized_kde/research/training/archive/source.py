@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.ensembles.dressing import Dressing
 from amortized_kde.learned.adaptive.features import describe
@@ -21,10 +22,6 @@ from amortized_kde.research.training.archive.scores import model_scores
 from amortized_kde.research.training.archive.split import TRAINING, VALIDATION, Split
 from amortized_kde.research.training.ladder.prepared import Prepared, prepare_tasks
 
-__all__ = ["ArchiveSource", "PairBatch"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Arrays = Sequence[NDArray[Any]]
 
 # Values of the pairs on which the kept step is chosen, and of those that give features their standards.

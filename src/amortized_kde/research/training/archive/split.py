@@ -8,13 +8,9 @@ which of the five moves on from one group to the next, so that no season is alwa
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Index
 from amortized_kde.errors import InvalidSampleError
-
-__all__ = ["HELD_OUT", "TRAINING", "VALIDATION", "Split", "split_time"]
-
-Index = NDArray[np.int64]
 
 TRAINING, VALIDATION, HELD_OUT = range(3)
 # Twelve groups of five are enough for every season of a year or of ten; shorter blocks than five steps would leak.

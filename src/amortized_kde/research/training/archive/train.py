@@ -16,8 +16,6 @@ from amortized_kde.research.training.archive.split import HELD_OUT, TRAINING, VA
 from amortized_kde.research.training.checkpoint import Progress
 from amortized_kde.research.training.ladder.loop import train_ladder
 
-__all__ = ["Outcome", "split_pairs", "train_archive"]
-
 # A part with fewer pairs says nothing.
 _FEWEST = 20
 

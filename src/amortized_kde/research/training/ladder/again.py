@@ -5,18 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.learned.adaptive.network import Standards
 from amortized_kde.research.tasks import TaskBatch, draw_tasks, world
-from amortized_kde.research.tasks.broad import broad_batch
+from amortized_kde.research.tasks.broad.batch import broad_batch
 from amortized_kde.research.tasks.broad.shares import BOTH
 from amortized_kde.research.training.ladder.curves import Curves, join
 from amortized_kde.research.training.ladder.objectives import curves_of
 from amortized_kde.research.training.ladder.prepared import EACH, Tasks, prepare_step, prepare_tasks, thinned_draws
 from amortized_kde.research.training.recipe import LadderRecipe
-
-__all__ = ["curves_of_step"]
-
-Array = NDArray[np.float64]
 
 # The sizes of the paper's tasks.
 _SIZES = range(5, 257)

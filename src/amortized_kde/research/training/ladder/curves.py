@@ -8,14 +8,9 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Single
 from amortized_kde.research.training.ladder.prepared import Inputs
-
-__all__ = ["Curves", "join"]
-
-Array = NDArray[np.float64]
-Single = NDArray[np.float32]
 
 # Half an octave apart where most answers are.
 _EXPONENTS = np.concatenate([np.arange(8.0, 2.5, -1.0), np.arange(2.0, -7.1, -0.5), np.arange(-8.0, -14.5, -1.0)])

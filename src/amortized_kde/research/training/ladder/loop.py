@@ -17,6 +17,7 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.learned.adaptive.features import CONVENTIONS
 from amortized_kde.research.training.checkpoint import (
     LogRow,
@@ -34,10 +35,6 @@ from amortized_kde.research.training.ladder.sources import BroadSource, RunRecip
 from amortized_kde.research.training.learner import State
 from amortized_kde.research.training.loop import LOG_EVERY, Report
 from amortized_kde.research.training.recipe import LadderRecipe, Optimiser
-
-__all__ = ["train_ladder"]
-
-Array = NDArray[np.float64]
 
 
 class _Steps(NamedTuple):

@@ -12,8 +12,6 @@ import numpy as np
 from amortized_kde.learned.adaptive.features import ANSWERS, POINT_FEATURES, SAMPLE_FEATURES
 from amortized_kde.learned.adaptive.network import FAINTEST
 
-__all__ = ["FORWARD", "START"]
-
 # At the start every point has most of its weight around half the sample's scale, where the best single bandwidth is.
 _PRIOR_CENTRE, _PRIOR_WIDTH = -1.0, 1.5
 

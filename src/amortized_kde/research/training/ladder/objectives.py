@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.broad.shares import BOTH
 from amortized_kde.research.training.ladder.curves import Curves
@@ -13,9 +14,6 @@ from amortized_kde.research.training.ladder.prepared import Prepared
 from amortized_kde.research.training.ladder_score import ladder_score_rows
 from amortized_kde.research.training.score_slopes import floored_score_and_slope_rows
 
-__all__ = ["OBJECTIVES", "Outputs", "curves_of"]
-
-Array = NDArray[np.float64]
 Outputs = tuple[Array, ...]
 Objective = Callable[..., tuple[Array, Outputs]]
 

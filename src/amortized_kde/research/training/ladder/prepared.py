@@ -6,29 +6,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._types import Array, Index, Single
 from amortized_kde.data.sample import Samples
 from amortized_kde.density.background import log_density
 from amortized_kde.learned.adaptive.features import Description, describe
 from amortized_kde.learned.adaptive.network import Standards
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
-from amortized_kde.research.tasks.broad import broad_batch
+from amortized_kde.research.tasks.broad.batch import broad_batch
 from amortized_kde.research.training.recipe import LadderRecipe
-
-__all__ = [
-    "EACH",
-    "Inputs",
-    "Prepared",
-    "Tasks",
-    "prepare_step",
-    "prepare_tasks",
-    "prepare_validation",
-    "standards",
-    "thinned_draws",
-]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Single = NDArray[np.float32]
 
 # Rows are filled up to a multiple of this: the compiler makes code for every number of rows anew.
 _ROWS = 8192

@@ -15,8 +15,6 @@ from amortized_kde.research.training.ladder.curves import Curves
 from amortized_kde.research.training.ladder.prepared import Prepared, prepare_step, prepare_validation, standards
 from amortized_kde.research.training.recipe import LadderNetwork, LadderRecipe, Optimiser
 
-__all__ = ["BroadSource", "RunRecipe", "Source"]
-
 Arrays = Sequence[NDArray[Any]]
 
 
