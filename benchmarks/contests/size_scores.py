@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from amortized_kde.data.support import OPEN, Bounds
-from amortized_kde.learned.adaptive.anchors import LARGEST
+from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.protocol import TRUTH, BalancedWorld
 from amortized_kde.research.tasks import MixtureWorld, TaskBatch, World, draw_tasks, make_pool
@@ -120,7 +120,7 @@ def scores_of_method(method: str, batch: TaskBatch, bounds: Bounds, *, threads: 
     if method in CLASSICAL:
         return _by_bandwidth(method, batch, bounds, threads)
     adaptive = SELECTORS[method].adaptive if method in SELECTORS else None
-    if adaptive is not None and batch.sizes.max() <= LARGEST:
+    if adaptive is not None and batch.sizes.max() <= LARGEST_TRAINED:
         lower, upper = (np.full(len(batch), end) for end in bounds)
         points = np.sort(batch.draws, axis=1)
         scores = adaptive_scores(adaptive(), batch.samples, lower, upper, points, threads=threads)

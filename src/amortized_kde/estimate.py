@@ -15,7 +15,7 @@ from amortized_kde.data.sample import Nan, Sample, Samples, check_nan, read_samp
 from amortized_kde.data.support import Bounds, check_inside, read_bounds, working_domain
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.background import Background
-from amortized_kde.density.sums import LARGE
+from amortized_kde.density.sums import BINNED_FROM
 from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, FallbackWarning, UnlikeTrainingWarning
 from amortized_kde.selection import (
     FAILURES,
@@ -189,7 +189,7 @@ def _adaptive_density(
     answer = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
     _tell(int(answer.codes[0]), sample, selector)
     anchors = None
-    if sample.values.size < LARGE or batch.weights is not None:
+    if sample.values.size < BINNED_FROM or batch.weights is not None:
         rungs, shares = ladder_of_one(answer, sample)
     else:
         rungs, shares, anchors = ladder_at_anchors(answer, sample.values.size)

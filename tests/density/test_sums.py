@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 from amortized_kde.density.background import Background
-from amortized_kde.density.sums import LARGE, ladder_sum, truncated_sum
+from amortized_kde.density.sums import BINNED_FROM, ladder_sum, truncated_sum
 
 LIMITS = [(-math.inf, math.inf), (0.0, math.inf), (-math.inf, 10.0), (0.0, 10.0)]
 RUNGS = np.array([0.02, 0.03, 0.2, 1.0, 30.0])
@@ -124,10 +124,10 @@ def test_far_away_few_points_are_near():
 def test_one_bandwidth_of_a_large_sample(limits):
     rng = np.random.default_rng(5)
     high = min(limits[1], 10.0)
-    points, h = np.sort(rng.beta(0.7, 3.0, LARGE) * high), 0.2
-    large = truncated_sum(points, np.broadcast_to(1.0 / LARGE, LARGE), h, *limits)
+    points, h = np.sort(rng.beta(0.7, 3.0, BINNED_FROM) * high), 0.2
+    large = truncated_sum(points, np.broadcast_to(1.0 / BINNED_FROM, BINNED_FROM), h, *limits)
     # Two halves, neither of which is large.
-    weights = np.full(LARGE // 2, 2.0 / LARGE)
+    weights = np.full(BINNED_FROM // 2, 2.0 / BINNED_FROM)
     half, other = (truncated_sum(points[i::2].copy(), weights, h, *limits) for i in (0, 1))
     assert large.crowd is not None
     assert half.crowd is None

@@ -4,25 +4,25 @@ import threading
 
 import numpy as np
 
-from amortized_kde.numerics.scratch import Room
+from amortized_kde.numerics.scratch import Scratch
 
 
 def test_a_name_is_one_place_that_grows():
-    room = Room()
-    small = room.take("a", 2, 3)
+    scratch = Scratch()
+    small = scratch.take("a", 2, 3)
     assert small.shape == (2, 3)
     assert small.flags.c_contiguous
-    large = room.take("a", 100, 3)
+    large = scratch.take("a", 100, 3)
     assert not np.shares_memory(small, large)
-    assert np.shares_memory(large, room.take("a", 2, 3))
-    assert not np.shares_memory(large, room.take("b", 100, 3))
+    assert np.shares_memory(large, scratch.take("a", 2, 3))
+    assert not np.shares_memory(large, scratch.take("b", 100, 3))
 
 
 def test_every_thread_has_its_own():
-    room, found = Room(), {}
+    scratch, found = Scratch(), {}
 
     def take(name: str) -> None:
-        found[name] = room.take("a", 4)
+        found[name] = scratch.take("a", 4)
         found[name][:] = len(name)
 
     threads = [threading.Thread(target=take, args=(name,)) for name in ("x", "xx", "xxx")]

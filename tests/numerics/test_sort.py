@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amortized_kde.numerics.sort import LARGE, ascending
+from amortized_kde.numerics.sort import PARALLEL_FROM, ascending
 
 RNG = np.random.default_rng(1)
 N = 100_000
@@ -33,7 +33,9 @@ def test_what_numpy_gives(name):
     assert not np.shares_memory(found, given)
 
 
-@given(n=st.integers(LARGE - 2, LARGE + 5000), seed=st.integers(0, 2**32 - 1), power=st.floats(0.1, 8.0))
+@given(
+    n=st.integers(PARALLEL_FROM - 2, PARALLEL_FROM + 5000), seed=st.integers(0, 2**32 - 1), power=st.floats(0.1, 8.0)
+)
 def test_any_size_on_any_number_of_threads(n, seed, power):
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(n) * rng.random(n) ** power

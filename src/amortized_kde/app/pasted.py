@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.sample import LARGEST
+from amortized_kde.data.sample import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.integrations.tables import MISSING
 
@@ -174,9 +174,9 @@ def _numbers(spaced: str, text: str) -> Array:
         numbers = np.array([_number(word, text) for word in words])
     if "_" in spaced:
         _refuse(next(word for word in words if "_" in word), text)
-    infinite = np.flatnonzero(np.abs(numbers) > LARGEST)
+    infinite = np.flatnonzero(np.abs(numbers) > LARGEST_VALUE)
     if infinite.size:
-        _refuse(words[infinite[0]], text, f"is not within ±{LARGEST:g}; remove it")
+        _refuse(words[infinite[0]], text, f"is not within ±{LARGEST_VALUE:g}; remove it")
     return numbers
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.sample import LARGEST
+from amortized_kde.data.sample import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError
 
 # More would neither travel nor draw in the seconds that a person waits.
@@ -82,9 +82,9 @@ def read_rows(table: Table, columns: Sequence[int]) -> Array:
 
 def check_finite(values: Array, name: str) -> None:
     """Raise `InvalidSampleError` if a value is infinite or too large to compute with."""
-    infinite = np.flatnonzero(np.abs(values) > LARGEST)
+    infinite = np.flatnonzero(np.abs(values) > LARGEST_VALUE)
     if infinite.size:
         raise InvalidSampleError(
-            f"{values[infinite[0]]} in column {name!r} is not within ±{LARGEST:g} ({infinite.size} such in all); "
+            f"{values[infinite[0]]} in column {name!r} is not within ±{LARGEST_VALUE:g} ({infinite.size} such in all); "
             "remove it."
         )

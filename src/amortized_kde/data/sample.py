@@ -29,7 +29,7 @@ from amortized_kde.numerics.sort import ascending
 Nan = Literal["raise", "omit"]
 
 # Differences of larger numbers overflow.
-LARGEST = 1e300
+LARGEST_VALUE = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +119,13 @@ def _batch(
 def _check_finite(values: Array, nan: Nan, what: str) -> Array:
     """The entries that are there, after infinite and (unless omitted) missing ones were refused."""
     # Most often all are, and two quick passes tell: a comparison with NaN is false.
-    if values.min() >= -LARGEST and values.max() <= LARGEST:
+    if values.min() >= -LARGEST_VALUE and values.max() <= LARGEST_VALUE:
         return values
-    infinite = np.flatnonzero(np.abs(values) > LARGEST)
+    infinite = np.flatnonzero(np.abs(values) > LARGEST_VALUE)
     if infinite.size:
         raise InvalidSampleError(
             f"{what} has {values[infinite[0]]} at position {infinite[0]} ({infinite.size} such in all): "
-            f"values must lie within ±{LARGEST:g}; remove them."
+            f"values must lie within ±{LARGEST_VALUE:g}; remove them."
         )
     missing = np.flatnonzero(np.isnan(values))
     if missing.size and nan == "raise":
@@ -252,12 +252,12 @@ def _flatten(rows: Array, weights: Array | None, shape: tuple[int, ...], *, asce
     elif ascending:
         # A copy, so the caller's array stays; NaN sorts to the end of its row.
         rows = np.sort(rows, axis=-1)
-    if weights is None and rows.size and rows.min() >= -LARGEST and rows.max() <= LARGEST:
+    if weights is None and rows.size and rows.min() >= -LARGEST_VALUE and rows.max() <= LARGEST_VALUE:
         offsets = np.arange(len(rows) + 1) * rows.shape[1]
         # An array with gaps is another type to the compiler, whose sums would differ in the last bit.
         return Samples(np.ascontiguousarray(rows.reshape(-1)), offsets, shape, np.zeros(len(rows), bool))
     present = ~np.isnan(rows)
-    unusable = np.asarray(((np.abs(rows) > LARGEST) & present).any(axis=-1))
+    unusable = np.asarray(((np.abs(rows) > LARGEST_VALUE) & present).any(axis=-1))
     present &= ~unusable[:, None]
     if weights is not None:
         present &= weights > 0.0

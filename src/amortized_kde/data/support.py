@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array
-from amortized_kde.data.sample import LARGEST, read_sample
+from amortized_kde.data.sample import LARGEST_VALUE, read_sample
 from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError
 
 
@@ -96,7 +96,7 @@ def read_bounds(bounds: Sequence[float | None] | None) -> Bounds:
             f"bounds must be a pair (A, B) of numbers or None, such as (0, None); got {bounds!r}."
         ) from None
     for end in (a, b):
-        if math.isnan(end) or LARGEST < abs(end) < math.inf:
+        if math.isnan(end) or LARGEST_VALUE < abs(end) < math.inf:
             raise InvalidBoundsError(f"{end} cannot be a bound; leave a side open with None.")
     if not a < b:
         raise InvalidBoundsError(f"the lower bound {a:g} must be below the upper bound {b:g}.")

@@ -17,7 +17,7 @@ from amortized_kde.data.reading import read_numbers
 from amortized_kde.data.sample import Sample
 from amortized_kde.data.support import Bounds, Domain, check_inside
 from amortized_kde.density.background import Background
-from amortized_kde.density.sums import LARGE
+from amortized_kde.density.sums import BINNED_FROM
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 
 # Format 1 knew one bandwidth; 2 adds ladders, 3 shares at anchors. Each is written where no later one is needed.
@@ -85,7 +85,7 @@ def _weights(sample: Sample) -> Array:
     if sample.weights is not None:
         return sample.weights
     # For large samples one number, seen n times.
-    return np.full(n, 1.0 / n) if n < LARGE else np.broadcast_to(1.0 / n, n)
+    return np.full(n, 1.0 / n) if n < BINNED_FROM else np.broadcast_to(1.0 / n, n)
 
 
 def _read_anchors(anchors: ArrayLike, n: int) -> Index:

@@ -17,7 +17,7 @@ from amortized_kde.density.moments import central_mass
 from amortized_kde.numerics import gather
 
 # Samples of so many points and more are large.
-LARGE = 65_536
+BINNED_FROM = 65_536
 # Terms that are together less than exp(-40) = 4e-18 of a sum do not matter.
 _NEGLIGIBLE = 40.0
 # How many points of a large sample with one bandwidth tell how large a sum is at least.
@@ -28,7 +28,7 @@ WHOLE = 8.5
 
 def truncated_sum(points: Array, weights: Array, bandwidth: float, lower: float, upper: float) -> KernelSum:
     """Give sum_i w_i K(x - x_i) / sum_j w_j Z_j, cut as a whole at the limits (paper, eq. 8)."""
-    large = points.size >= LARGE
+    large = points.size >= BINNED_FROM
     if large and bandwidth <= 0.25 * (upper - lower):
         start, below, stop, above = _lost(points, bandwidth, (lower, upper))
         mass = 1.0 - float(np.sum(weights[:start] * below) + np.sum(weights[stop:] * above))

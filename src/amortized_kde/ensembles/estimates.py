@@ -19,7 +19,7 @@ from amortized_kde.learned.adaptive.prediction import in_chunks, smooth
 from amortized_kde.learned.store import Model
 from amortized_kde.numerics.cells import Kernels, inverse_mass_cells, log_density_cells, probability_cells
 from amortized_kde.numerics.ladder_kernels import ladder_kernel_rows
-from amortized_kde.numerics.scratch import Room
+from amortized_kde.numerics.scratch import Scratch
 from amortized_kde.numerics.threads import run_in_pieces
 
 # Members at a time of estimates with one bandwidth, for which less has to be kept.
@@ -139,10 +139,10 @@ def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates], None]) -> In
     codes = np.zeros(len(ensembles.samples), np.int64)
     past = _past_estimate(ensembles)
 
-    def run(start: int, stop: int, threads: int | None, room: Room) -> None:
+    def run(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
         part = ensembles.samples.between(start, stop)
         if adaptive is not None:
-            made, codes[start:stop] = _adaptive(adaptive(), part, ensembles.bounds, start, threads, room)
+            made, codes[start:stop] = _adaptive(adaptive(), part, ensembles.bounds, start, threads, scratch)
         else:
             made, codes[start:stop] = _single(ensembles, part, start, threads)
         needy = np.flatnonzero((codes[start:stop] < OK) & ~ensembles.lost[start:stop])
@@ -160,22 +160,22 @@ def _past_estimate(ensembles: Ensembles) -> Estimates | None:
         return None
     batch, selector = Sample(ensembles.past).as_batch(), ensembles.selector
     if selector.adaptive is not None:
-        return _adaptive(selector.adaptive(), batch, ensembles.bounds, 0, 1, Room())[0]
+        return _adaptive(selector.adaptive(), batch, ensembles.bounds, 0, 1, Scratch())[0]
     h = selector.select(batch, ensembles.bounds, threads=1).bandwidths
     return _one_bandwidth(batch, h, ensembles.bounds, 0, 1)
 
 
 def _adaptive(
-    model: Model, samples: Samples, bounds: Bounds, start: int, threads: int | None, room: Room
+    model: Model, samples: Samples, bounds: Bounds, start: int, threads: int | None, scratch: Scratch
 ) -> tuple[Estimates, Index]:
     ends = np.full(len(samples), bounds.lower), np.full(len(samples), bounds.upper)
-    answer = smooth(model, samples, *ends, threads=threads, room=room)
+    answer = smooth(model, samples, *ends, threads=threads, scratch=scratch)
     # Of a wide array only the columns that someone uses.
     used = np.flatnonzero(answer.shares.any(axis=0))
-    shares = room.take("used", len(answer.shares), used.size)
+    shares = scratch.take("used", len(answer.shares), used.size)
     np.take(answer.shares, used, axis=1, out=shares, mode="clip")
     bandwidths = np.ascontiguousarray(answer.bandwidths[:, used])
-    places, rates, masses = room.take("kernels", 3, samples.values.size * used.size)
+    places, rates, masses = scratch.take("kernels", 3, samples.values.size * used.size)
     starts, stops = samples.offsets[:-1] * used.size, np.empty(len(samples), np.int64)
     ladder_kernel_rows(
         samples.values,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.sample import LARGEST, Nan
+from amortized_kde.data.sample import LARGEST_VALUE, Nan
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError, UnreadableFileError
 
@@ -353,7 +353,7 @@ def _plain_numbers(text: str, head: _Table, index: int) -> Array | None:
         full = len(text.split()) == (values.size + head.header) * len(head.names)
     else:
         full = text.count(head.delimiter) == (values.size + head.header) * (len(head.names) - 1)
-    return values if full and np.all(np.abs(values) <= LARGEST) else None
+    return values if full and np.all(np.abs(values) <= LARGEST_VALUE) else None
 
 
 def _numbers(table: _Table, index: int) -> Array:
@@ -380,13 +380,13 @@ def _finite(
     if nan not in ("raise", "omit"):
         raise InvalidParameterError(f"--nan must be raise or omit, not {nan!r}.")
     name, values = names[0], columns[0]
-    infinite, missing = np.flatnonzero(np.abs(values) > LARGEST), np.isnan(values)
+    infinite, missing = np.flatnonzero(np.abs(values) > LARGEST_VALUE), np.isnan(values)
     if values.size == 0:
         raise InvalidSampleError(f"column {name!r} of {label} is empty; at least one number is needed.")
     if infinite.size:
         raise InvalidSampleError(
             f"{label}, {where} {lines[infinite[0]]}: {values[infinite[0]]} in column {name!r} is not within "
-            f"±{LARGEST:g} ({infinite.size} such in all); remove it."
+            f"±{LARGEST_VALUE:g} ({infinite.size} such in all); remove it."
         )
     if missing.all():
         raise InvalidSampleError(f"all {values.size} values in column {name!r} of {label} are missing.")

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Room(threading.local):
+class Scratch(threading.local):
     """Arrays of float64 by name, of every thread its own.
 
     Examples
     --------
-    >>> room = Room()
-    >>> first = room.take("points", 3, 2)
-    >>> first.shape, np.shares_memory(first, room.take("points", 2, 2)), np.shares_memory(first, room.take("x", 6))
-    ((3, 2), True, False)
+    >>> scratch = Scratch()
+    >>> first = scratch.take("points", 3, 2)
+    >>> np.shares_memory(first, scratch.take("points", 2, 2)), np.shares_memory(first, scratch.take("x", 6))
+    (True, False)
     """
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ Ranks = NDArray[np.int32]
 Places = NDArray[np.uint16]
 
 # Below this NumPy takes a few milliseconds, and nothing has to be compiled.
-LARGE = 65_536
+PARALLEL_FROM = 65_536
 # How many values tell of the others, and on how many cells.
 _TOLD, _CELLS = 4096, 1024
 # What is foretold is the number of a part, and in its last sixteen bits a place there.
@@ -39,7 +39,7 @@ def ascending(values: Array, *, threads: int | None = None) -> Array:
     >>> ascending(np.array([3.0, 1.0, 2.0]))
     array([1., 2., 3.])
     """
-    if values.size < LARGE:
+    if values.size < PARALLEL_FROM:
         return np.sort(values)
     centre, per_unit, ranks = _spread(values)
     if not 0.0 < per_unit < np.inf:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from amortized_kde.data.sample import read_sample
-from amortized_kde.learned.adaptive.anchors import LARGEST, place_anchors, thinned
+from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED, place_anchors, thinned
 from amortized_kde.learned.adaptive.anchors import ranks_of as ranks
 from amortized_kde.learned.adaptive.features import POINT_FEATURES, SAMPLE_FEATURES, describe
 
@@ -188,11 +188,11 @@ def test_of_many_weighted_points_some_are_described_by_weight():
     thin, chosen = thinned(samples)
     assert np.array_equal(thin.values, samples.values[chosen[0]])
     assert thin.weights.sum() == pytest.approx(1.0)
-    assert thin.effective_sizes[0] <= LARGEST
+    assert thin.effective_sizes[0] <= LARGEST_TRAINED
     # Heavy points count as often as they are met; most others once.
     for heavy in x[:3]:
         assert thin.weights[thin.values == heavy][0] == pytest.approx(1.0 / 103.0, rel=0.5)
-    assert np.mean(thin.weights == 1.0 / LARGEST) > 0.9
+    assert np.mean(thin.weights == 1.0 / LARGEST_TRAINED) > 0.9
     # Its distribution is that of the whole.
     levels = np.linspace(-2.0, 2.0, 9)
     of_the_whole = [samples.weights[samples.values < level].sum() for level in levels]

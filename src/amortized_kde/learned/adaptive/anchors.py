@@ -19,7 +19,7 @@ MANY = 256
 # Of larger samples at about so many, equally spaced in rank but for the tails.
 _CELLS = 192
 # The largest sample of the training tasks. Of a larger one so many values are described, chosen once and for all.
-LARGEST = 4096
+LARGEST_TRAINED = 4096
 _CHOICE = stream_words(4096, 0)
 # Where the middle of a part lies between two values but for rounding, it belongs to the outer one.
 _ROUNDING = 1e-9
@@ -43,19 +43,19 @@ def ranks_of(n: int) -> tuple[Index, Array]:
 
 @lru_cache(maxsize=16)
 def _choice(n: int) -> Index:
-    """LARGEST ranks of n, at random but always the same, and mirror-symmetric: features are then those of a sample."""
+    """LARGEST_TRAINED ranks of n, random but always the same, and mirror-symmetric."""
     uniforms = indexed_uniforms(_CHOICE, 0, n // 2)
     # The smallest of these are sought among those few that may be: twelve standard deviations more than expected.
-    few = np.flatnonzero(uniforms < (LARGEST / 2 + 12.0 * (LARGEST / 2) ** 0.5) / (n // 2))
-    half = few[np.argpartition(uniforms[few], LARGEST // 2 - 1)[: LARGEST // 2]]
+    few = np.flatnonzero(uniforms < (LARGEST_TRAINED / 2 + 12.0 * (LARGEST_TRAINED / 2) ** 0.5) / (n // 2))
+    half = few[np.argpartition(uniforms[few], LARGEST_TRAINED // 2 - 1)[: LARGEST_TRAINED // 2]]
     return np.sort(np.concatenate([half, n - 1 - half]))
 
 
 def thinned(samples: Samples) -> tuple[Samples, dict[int, Index]]:
-    """The samples, those larger than LARGEST thinned to that size, and the ranks that are left of these."""
+    """The samples, those larger than LARGEST_TRAINED thinned to that size, and the ranks that are left of these."""
     if samples.weights is not None:
         return _thinned_by_weight(samples)
-    chosen = {int(t): _choice(int(samples.sizes[t])) for t in np.flatnonzero(samples.sizes > LARGEST)}
+    chosen = {int(t): _choice(int(samples.sizes[t])) for t in np.flatnonzero(samples.sizes > LARGEST_TRAINED)}
     if not chosen:
         return samples, chosen
     rows = [samples.values[samples.offsets[t] : samples.offsets[t + 1]] for t in range(len(samples))]
@@ -184,7 +184,7 @@ def _evened(samples: Samples, t: int) -> Array:
 
 
 def _thinned_by_weight(samples: Samples) -> tuple[Samples, dict[int, Index]]:
-    """The same with weights: LARGEST parts of the weight are chosen, and a value counts as often as it is met.
+    """The same with weights: LARGEST_TRAINED parts of the weight are chosen, and a value counts as often as it is met.
 
     There are as many parts as the effective size, so that the choice is that of an equally weighted sample.
     """
@@ -193,14 +193,16 @@ def _thinned_by_weight(samples: Samples) -> tuple[Samples, dict[int, Index]]:
     for t in range(len(samples)):
         own = slice(samples.offsets[t], samples.offsets[t + 1])
         row, shares = samples.values[own], samples.weights[own]
-        if row.size > LARGEST and samples.unequal[t]:
-            parts = max(int(samples.effective_sizes[t] + _ROUNDING), LARGEST)
-            times = _times_met(_evened(samples, t), _choice(parts) if parts > LARGEST else np.arange(LARGEST), parts)
+        if row.size > LARGEST_TRAINED and samples.unequal[t]:
+            parts = max(int(samples.effective_sizes[t] + _ROUNDING), LARGEST_TRAINED)
+            times = _times_met(
+                _evened(samples, t), _choice(parts) if parts > LARGEST_TRAINED else np.arange(LARGEST_TRAINED), parts
+            )
             chosen[t] = np.flatnonzero(times)
-            row, shares = row[chosen[t]], times[chosen[t]] / LARGEST
-        elif row.size > LARGEST:
+            row, shares = row[chosen[t]], times[chosen[t]] / LARGEST_TRAINED
+        elif row.size > LARGEST_TRAINED:
             chosen[t] = _choice(row.size)
-            row, shares = row[chosen[t]], np.full(LARGEST, 1.0 / LARGEST)
+            row, shares = row[chosen[t]], np.full(LARGEST_TRAINED, 1.0 / LARGEST_TRAINED)
         values.append(row)
         weights.append(shares)
     offsets = np.concatenate([[0], np.cumsum([row.size for row in values])]).astype(np.int64)

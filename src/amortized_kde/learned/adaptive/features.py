@@ -19,7 +19,7 @@ from amortized_kde.data.sample import Samples
 from amortized_kde.data.summary import moments, quantiles
 from amortized_kde.data.weights import evened_among_ties
 from amortized_kde.learned.adaptive.anchors import (
-    LARGEST,
+    LARGEST_TRAINED,
     MANY,
     Anchors,
     in_the_whole,
@@ -28,7 +28,7 @@ from amortized_kde.learned.adaptive.anchors import (
     thinned,
 )
 from amortized_kde.numerics.neighbours import AROUND, FEW, NEAR, anchor_rows, pair_rows, region_rows
-from amortized_kde.numerics.scratch import Room
+from amortized_kde.numerics.scratch import Scratch
 from amortized_kde.numerics.threads import run_in_pieces
 
 # Bandwidths are 2^8 to 2^-16 times the sample's scale: a far outlier needs the first, data over decades the last.
@@ -75,7 +75,8 @@ CONVENTIONS = {
     "frame": "origin: median; unit: sqrt(sd x IQR/1.349), IQR/1.349 taken as at least sd/1024; of a constant sample a "
     "quarter of the distance of its two bounds, or the distance to its one",
     "ladder": "bandwidths 2^8, 2^7, ..., 2^-16 units; of the answer also 2^0.5, 2^-0.5, ..., 2^-5.5",
-    "sizes": f"of more than {LARGEST} values that many are described, chosen once; bandwidths shrink as n^(-1/5)",
+    "sizes": f"of more than {LARGEST_TRAINED} values that many are described, chosen once; bandwidths shrink as "
+    "n^(-1/5)",
     "crowd": "ln(0.02 + sum over the other points of exp(-d^2/2h^2)/Z) at each rung",
     "features": "standardised, and held inside the range of the training tasks; the same for a mirrored sample",
 }
@@ -106,11 +107,11 @@ class Description:
 
 
 def describe(
-    samples: Samples, lower: Array, upper: Array, *, threads: int | None = None, room: Room | None = None
+    samples: Samples, lower: Array, upper: Array, *, threads: int | None = None, scratch: Scratch | None = None
 ) -> Description:
     """Describe ascending samples, each with its own bounds (infinite where open).
 
-    With a `room` the points' features lie there, and are overwritten by those of the next samples.
+    With a `scratch` the points' features lie there, and are overwritten by those of the next samples.
     """
     whole = samples
     samples, chosen = thinned(samples)
@@ -127,7 +128,7 @@ def describe(
     placed = place_anchors(samples, counts)
     anchors, offsets, masses = placed[:3]
     rungs = unit[:, None] * 2.0**EXPONENTS
-    points = (room or Room()).take("points", anchors.size, len(POINT_FEATURES))
+    points = (scratch or Scratch()).take("points", anchors.size, len(POINT_FEATURES))
     _fill_crowds(samples, counts, (lower, upper), rungs, placed, points, threads)
     crowds, pooled = points[:, : EXPONENTS.size], np.zeros((len(samples), 2 * EXPONENTS.size))
     np.log(crowds, out=crowds)
@@ -192,10 +193,10 @@ def _fill_crowds(
     for loop, wanted in ((pair_rows, sizes <= FEW), (anchor_rows, sizes > FEW)):
         if not wanted.any():
             continue
-        room = int(sizes[wanted].max())
+        largest = int(sizes[wanted].max())
         given = (samples.values, samples.offsets, counts, *bounds, rungs, placed.ranks, placed.offsets)
         run_in_pieces(
-            partial(loop, *given, room, _ENDS, points),
+            partial(loop, *given, largest, _ENDS, points),
             len(samples),
             operations=10.0 * float(np.sum(sizes[wanted] * np.minimum(sizes[wanted], float(MANY)))),
             threads=threads,
@@ -207,7 +208,7 @@ def _logs(distance: Array) -> Array:
 
 
 def _sizes(n: Array) -> Array:
-    told = np.clip(n, 1.0, LARGEST)
+    told = np.clip(n, 1.0, LARGEST_TRAINED)
     return np.stack([np.log(told), 1.0 / told, told**-0.5], axis=1)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.learned.network import Layer, Stack, Told, run_layers
-from amortized_kde.numerics.scratch import Room
+from amortized_kde.numerics.scratch import Scratch
 
 # Before training the background has the probability 1 / (1 + e^2 n).
 FAINTEST = 2.0
@@ -94,18 +94,18 @@ class LadderNetwork:
         )
 
     def shares_and_background(
-        self, wholes: Array, sizes: Index, points: Array, own: Index, *, room: Room | None = None
+        self, wholes: Array, sizes: Index, points: Array, own: Index, *, scratch: Scratch | None = None
     ) -> tuple[Array, Array]:
         """Give the shares (points, rungs) and the background's probability (samples,) of features as they were read.
 
-        Shares that do not matter are 0. `own` (points,) says to which sample a point belongs. With a `room` the shares
-        lie there.
+        Shares that do not matter are 0. `own` (points,) says to which sample a point belongs. With
+        `scratch` the shares lie there.
         """
         if self.point is None:
             raise ValueError("a network with one bandwidth has no shares.")
         told = run_layers(self.whole, wholes, threads=1)
         gates, shifts, odds = (np.ascontiguousarray(part) for part in np.split(told, self.ends, axis=1))
-        out = (room or Room()).take("shares", len(points), int(self.point.widths[-1]))
+        out = (scratch or Scratch()).take("shares", len(points), int(self.point.widths[-1]))
         shares = run_layers(self.point, points, told=Told(own, gates, shifts), out=out, threads=1)
         np.exp(shares, out=shares)
         shares *= shares >= _UNUSED

@@ -24,12 +24,12 @@ from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Sample, Samples
 from amortized_kde.data.support import Bounds
 from amortized_kde.data.weights import evened_among_ties
-from amortized_kde.learned.adaptive.anchors import LARGEST, middles_of
+from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED, middles_of
 from amortized_kde.learned.adaptive.features import ANSWERS, SAMPLE_FEATURES, Description, describe
 from amortized_kde.learned.adaptive.large import common_factor, evened
 from amortized_kde.learned.adaptive.network import LadderNetwork, Standards
 from amortized_kde.learned.store import Model
-from amortized_kde.numerics.scratch import Room
+from amortized_kde.numerics.scratch import Scratch
 from amortized_kde.numerics.threads import run_in_pieces
 
 # Points that are described at a time: their features are then a few megabytes.
@@ -83,20 +83,20 @@ def smooth(
     upper: Array,
     *,
     threads: int | None = None,
-    room: Room | None = None,
+    scratch: Scratch | None = None,
 ) -> Smoothing:
     """Ask the adaptive model about ascending samples, each with its own bounds; all points are described at once.
 
-    With a `room` the shares lie there, and are overwritten by those of the next samples.
+    With a `scratch` the shares lie there, and are overwritten by those of the next samples.
     """
-    found = describe(samples, lower, upper, threads=threads, room=room)
+    found = describe(samples, lower, upper, threads=threads, scratch=scratch)
     network = _network(model)
     own = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
     told: NDArray[Any] = np.maximum(found.sizes, 1.0)
-    shares, epsilons = network.shares_and_background(found.wholes, told, found.points, own, room=room)
+    shares, epsilons = network.shares_and_background(found.wholes, told, found.points, own, scratch=scratch)
     beyond = _beyond(samples, found)
     bandwidths = found.bandwidths * beyond[:, None] ** -0.2
-    for t in np.flatnonzero(found.usable & (beyond > 1.0) & (samples.sizes > LARGEST)).tolist():
+    for t in np.flatnonzero(found.usable & (beyond > 1.0) & (samples.sizes > LARGEST_TRAINED)).tolist():
         rows, ends = slice(found.offsets[t], found.offsets[t + 1]), (float(lower[t]), float(upper[t]))
         shares[rows] = evened(shares[rows], bandwidths[t], beyond[t])
         local = shares[rows] @ np.log(bandwidths[t])
@@ -150,9 +150,9 @@ def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: 
     """Give the effective single bandwidth of each adaptive estimate: the mean over points and rungs, in logarithms."""
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
 
-    def work(start: int, stop: int, threads: int | None, room: Room) -> None:
+    def work(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
         part = samples.between(start, stop)
-        answer = smooth(model, part, *_ends(bounds, len(part)), threads=threads, room=room)
+        answer = smooth(model, part, *_ends(bounds, len(part)), threads=threads, scratch=scratch)
         codes[start:stop] = answer.codes
         own = np.repeat(np.arange(len(part)), np.diff(answer.offsets))
         mean = np.bincount(own, answer.masses * np.einsum("ak,k->a", answer.shares, _STEPS), minlength=len(part))
@@ -167,9 +167,9 @@ def select_single(model: Model, samples: Samples, bounds: Bounds, *, threads: in
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
     network = _network(model)
 
-    def work(start: int, stop: int, threads: int | None, room: Room) -> None:
+    def work(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
         part = samples.between(start, stop)
-        found = describe(part, *_ends(bounds, len(part)), threads=threads, room=room)
+        found = describe(part, *_ends(bounds, len(part)), threads=threads, scratch=scratch)
         codes[start:stop] = _codes(part, found, network.standards)
         ratio = np.exp(network.log_bandwidths(found.wholes))
         h[start:stop] = np.where(found.usable, found.scales * ratio * _beyond(part, found) ** -0.2, np.nan)
@@ -199,28 +199,28 @@ def _ends(bounds: Bounds, count: int) -> tuple[Array, Array]:
 
 
 def in_chunks(
-    work: Callable[[int, int, int | None, Room], None],
+    work: Callable[[int, int, int | None, Scratch], None],
     samples: Samples,
     *,
     threads: int | None,
     at_once: int = _AT_ONCE,
 ) -> None:
-    """Call ``work(start, stop, threads, room)`` on runs of some `at_once` values each, several side by side.
+    """Call ``work(start, stop, threads, scratch)`` on runs of some `at_once` values each, several side by side.
 
-    What a run takes from the room is lost to the next one.
+    What a run takes from the scratch is lost to the next one.
     """
-    edges, room = [0], Room()
+    edges, scratch = [0], Scratch()
     while edges[-1] < len(samples):
         stop = int(np.searchsorted(samples.offsets, samples.offsets[edges[-1]] + at_once, side="right")) - 1
         edges.append(min(max(stop, edges[-1] + 1), edges[-1] + _MOST, len(samples)))
     runs = list(pairwise(edges))
     if len(runs) == 1:
-        work(*runs[0], threads, room)
+        work(*runs[0], threads, scratch)
         return
 
     def several(first: int, last: int) -> None:
         for start, stop in runs[first:last]:
-            work(start, stop, 1, room)
+            work(start, stop, 1, scratch)
 
     run_in_pieces(several, len(runs), operations=math.inf, threads=threads)
 

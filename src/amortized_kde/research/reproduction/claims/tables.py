@@ -13,7 +13,7 @@ from amortized_kde.research.reproduction.methods import CLASSICAL, METHODS
 # The paper's percentage, and the densities behind it and behind ours (section 3.3).
 _MANY, _DENSITIES = 6.0, 5000
 # Where the disasters of tiny samples are over and a mean over n is not made by them.
-LARGE = 100
+LARGE_N = 100
 # "Only moderately": a quarter more modes for four times as many components.
 MODERATE = 0.25
 # In the table of ablations: what marks the paper's variant and the one without bounds, and what varies nothing.
@@ -100,15 +100,15 @@ def every_family(methods: tuple[str, ...]) -> Judge:
         if not table or any(method not in row for row in table.values() for method in (*methods, *CLASSICAL)):
             return NOT_RUN
         shares = [row[m] / min(row[rival] for rival in CLASSICAL) for row in table.values() for m in methods]
-        lost, late = (_lost_families(family_means(evidence, least=least), methods) for least in (0, LARGE))
+        lost, late = (_lost_families(family_means(evidence, least=least), methods) for least in (0, LARGE_N))
         number = f"share of the best classical excess, by family, {min(shares):.2f} to {max(shares):.2f}"
         if lost:
             told = (f"{', '.join(METHODS[m].label for m in losers)} in {family}" for family, losers in lost.items())
             number += f"; lost: {'; '.join(told)}"
-        number += f"; over n >= {LARGE} alone, lost in {len(late)} of {len(table)} families"
+        number += f"; over n >= {LARGE_N} alone, lost in {len(late)} of {len(table)} families"
         number += f" ({', '.join(late)})" if late else ""
         mostly = late and not lost and 2 * len(late) <= len(table)
-        return Verdict(number, not lost and not late, f"over n >= {LARGE} in {', '.join(late)}" if mostly else "")
+        return Verdict(number, not lost and not late, f"over n >= {LARGE_N} in {', '.join(late)}" if mostly else "")
 
     return judge
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from amortized_kde.research.reproduction.claims import NOT_JUDGED, judge_claims
-from amortized_kde.research.reproduction.claims.tables import LARGE
+from amortized_kde.research.reproduction.claims.tables import LARGE_N
 from amortized_kde.research.reproduction.claims.verdicts import Claim, Verdict
 from amortized_kde.research.reproduction.evidence import Evidence, read_evidence
 from amortized_kde.research.reproduction.report import tables
@@ -147,7 +147,7 @@ def _claims(judged: Judged) -> str:
 
 def _losses(evidence: Evidence) -> str:
     by_family = "Mean excess by family, in bits, over {}; bold: the lowest selector."
-    shown = {"all n (the smallest make the classical means)": 0, f"n >= {LARGE}": LARGE}
+    shown = {"all n (the smallest make the classical means)": 0, f"n >= {LARGE_N}": LARGE_N}
     sure = "Sizes at which another selector has less excess in a family, by more than two standard errors:"
     lost = family_losses(evidence)
     return section(

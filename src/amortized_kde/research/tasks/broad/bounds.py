@@ -19,7 +19,7 @@ CHANCES = (
 )
 
 # Densities are cut here, though a Cauchy density goes on: at unit scale, this is twelve decades away.
-FARTHEST = 1e12
+FARTHEST_BOUND = 1e12
 # Draws that say where a density lies; odd, with the quartiles at whole ranks.
 PILOT = 33
 # Interquartile range of a standard normal density, so that spreads are like standard deviations.
@@ -71,8 +71,8 @@ def plan_bounds(kinds: Index, told: Index, settings: Settings, chance: dict[str,
         tell_high,
         ((told == WIDE) & ~tell_low) | (lone & first),
         ((told == WIDE) & ~tell_high) | (lone & ~first),
-        np.where(hard | tell_low, np.maximum(low, -FARTHEST), -FARTHEST),
-        np.where(hard | tell_high, np.minimum(high, FARTHEST), FARTHEST),
+        np.where(hard | tell_low, np.maximum(low, -FARTHEST_BOUND), -FARTHEST_BOUND),
+        np.where(hard | tell_high, np.minimum(high, FARTHEST_BOUND), FARTHEST_BOUND),
     )
 
 
