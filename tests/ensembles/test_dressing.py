@@ -64,7 +64,7 @@ def test_the_input_stays_as_it_was():
 def test_folders_without_a_dressing(tmp_path):
     with pytest.raises(UnreadableFileError, match="cannot be read"):
         read_dressing(tmp_path)
-    with resources.as_file(resources.files("amortized_kde.models") / "single") as shipped:
+    with resources.as_file(resources.files("amortized_kde.learned.adaptive") / "weights" / "single") as shipped:
         shutil.copytree(shipped, tmp_path / "single")
     with pytest.raises(InvalidParameterError, match="trained without a dressing; train it with --dress"):
         dressed(ROWS, tmp_path / "single")

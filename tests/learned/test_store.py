@@ -16,7 +16,7 @@ from amortized_kde.selection import SELECTORS
 @pytest.fixture
 def copy(tmp_path):
     """A shipped model's folder, to be damaged."""
-    shutil.copytree(Path(str(resources.files("amortized_kde.models") / "gmm32")), tmp_path / "gmm32")
+    shutil.copytree(Path(str(resources.files("amortized_kde.learned.paper") / "weights" / "gmm32")), tmp_path / "gmm32")
     return tmp_path / "gmm32"
 
 

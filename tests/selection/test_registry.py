@@ -45,7 +45,7 @@ def test_codes_are_documented(name):
 
 
 def test_a_folder_is_read_once_until_it_changes(tmp_path):
-    shutil.copytree(Path(akde.__file__).parent / "models" / "adaptive", tmp_path / "own")
+    shutil.copytree(Path(akde.__file__).parent / "learned" / "adaptive" / "weights" / "adaptive", tmp_path / "own")
     ask = [find_selector(f"amortized:{tmp_path / 'own'}").adaptive for _ in range(2)]
     assert ask[0]() is ask[1]()
     os.utime(tmp_path / "own" / "card.json", (1.0, 1.0))

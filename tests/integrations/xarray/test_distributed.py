@@ -65,7 +65,7 @@ def times_read():
 
 def test_weights_are_read_once_by_each_worker(client, forecasts, tmp_path):
     x, y = forecasts
-    shutil.copytree(Path(akde.__file__).parent / "models" / "single", tmp_path / "own")
+    shutil.copytree(Path(akde.__file__).parent / "learned" / "adaptive" / "weights" / "single", tmp_path / "own")
     before = client.run(times_read)
     for method in ("amortized:single", f"amortized:{tmp_path / 'own'}"):
         for _ in range(2):
