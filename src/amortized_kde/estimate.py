@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from amortized_kde.data.sample import Nan, Sample, Samples, check_nan, read_sample, read_samples
-from amortized_kde.data.support import Bounds, check_inside, read_bounds, working_domain
+from amortized_kde.data.support import Bounds, check_inside, read_bounds, rows_outside, working_domain
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.background import Background
 from amortized_kde.density.sums import BINNED_FROM
@@ -250,21 +250,6 @@ def _tell(code: int, sample: Sample, selector: Selector) -> None:
             UnlikeTrainingWarning,
             stacklevel=4,
         )
-
-
-def rows_outside(samples: Samples, bounds: Bounds) -> NDArray[np.bool_]:
-    """Say which samples reach beyond the bounds."""
-    outside, values = np.zeros(len(samples), bool), samples.values
-    # Most often the whole batch lies inside, and two quick passes tell.
-    if bounds.is_open or (
-        values.min(initial=math.inf) >= bounds.lower and values.max(initial=-math.inf) <= bounds.upper
-    ):
-        return outside
-    used = samples.sizes > 0
-    # reduceat takes a start without values for one with the next value, so empty samples are left out.
-    beyond = (values < bounds.lower) | (values > bounds.upper)
-    outside[used] = np.logical_or.reduceat(beyond, samples.offsets[:-1][used])
-    return outside
 
 
 def warn_of_rows(

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from amortized_kde._types import Array
-from amortized_kde.data.sample import LARGEST_VALUE, read_sample
+from amortized_kde._types import Array, Flags
+from amortized_kde.data.sample import LARGEST_VALUE, Samples, read_sample
 from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError
 
 
@@ -115,6 +115,21 @@ def check_inside(values: Array, bounds: Bounds) -> None:
             f"{below + above} of {values.size} values lie outside the bounds (for example {worst:g}, {side}); "
             "widen the bounds or remove these values."
         )
+
+
+def rows_outside(samples: Samples, bounds: Bounds) -> Flags:
+    """Return which samples have a value outside the bounds."""
+    outside, values = np.zeros(len(samples), bool), samples.values
+    # Most batches lie inside as a whole, which two quick passes show.
+    if bounds.is_open or (
+        values.min(initial=math.inf) >= bounds.lower and values.max(initial=-math.inf) <= bounds.upper
+    ):
+        return outside
+    nonempty = samples.sizes > 0
+    # reduceat reads the next sample's first value for an empty one, so empty samples are left out.
+    value_outside = (values < bounds.lower) | (values > bounds.upper)
+    outside[nonempty] = np.logical_or.reduceat(value_outside, samples.offsets[:-1][nonempty])
+    return outside
 
 
 def rank_margin(values: Array, size: float | None = None) -> float:

@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.reading import read_numbers
 from amortized_kde.data.sample import Samples, read_sample, read_samples
-from amortized_kde.data.support import Bounds, check_inside, read_bounds
+from amortized_kde.data.support import Bounds, check_inside, read_bounds, rows_outside
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
-from amortized_kde.estimate import rows_outside
 from amortized_kde.selection import Selector, find_selector
 
 # Of more values from the past so many are taken: a density that stands in for many cells must be quick.

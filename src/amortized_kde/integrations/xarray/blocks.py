@@ -12,7 +12,7 @@ import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import read_samples
-from amortized_kde.data.support import read_bounds
+from amortized_kde.data.support import read_bounds, rows_outside
 from amortized_kde.ensembles import answers
 from amortized_kde.ensembles.atoms import atom_shares
 from amortized_kde.ensembles.reading import (
@@ -24,7 +24,7 @@ from amortized_kde.ensembles.reading import (
 )
 from amortized_kde.ensembles.verification import cell_uniforms
 from amortized_kde.ensembles.warn import warn_of_cells
-from amortized_kde.estimate import rows_outside, warn_of_rows
+from amortized_kde.estimate import warn_of_rows
 from amortized_kde.selection import find_selector
 
 
