@@ -132,7 +132,7 @@ def scores_of_method(method: str, batch: TaskBatch, bounds: Bounds, *, threads: 
 
 
 def _by_bandwidth(method: str, batch: TaskBatch, bounds: Bounds, threads: int | None) -> CellScores:
-    h, codes = SELECTORS[method].select(batch.samples, bounds, threads=threads)
+    h, codes, _ = SELECTORS[method].select(batch.samples, bounds, threads=threads)
     failed = np.isnan(h)
     if failed.any():
         h = np.where(failed, SELECTORS[FALL_BACK].select(batch.samples, bounds, threads=threads).bandwidths, h)

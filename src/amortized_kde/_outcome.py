@@ -1,15 +1,14 @@
-"""What a selector answers for each sample: a bandwidth and a code that says how it was come by."""
+"""The result of a bandwidth selector, with a code for each sample: how its bandwidth was found or why there is none."""
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from amortized_kde._types import Array, Flags, Index
 
+# Positive codes come with a bandwidth, negative ones without.
 OK = 0
 ZERO_IQR = 1
 NO_SOLUTION = 2
-# This and more: the sample is unlike the training tasks (selectors/ladder.py).
-UNLIKE = 16
+UNLIKE_TRAINING = 3
 TOO_FEW = -1
 CONSTANT = -2
 TOO_SPARSE = -3
@@ -30,7 +29,18 @@ FAILURES: dict[int, str] = {
 
 
 class Selection(NamedTuple):
-    """Bandwidths (NaN where there is none) and codes, one for each sample; codes > 0 are fallbacks, < 0 failures."""
+    """Bandwidths of many samples.
 
-    bandwidths: NDArray[np.float64]
-    codes: NDArray[np.int64]
+    Attributes
+    ----------
+    bandwidths : ndarray of shape (samples,)
+        Data units; NaN where there is none.
+    codes : ndarray of shape (samples,)
+        `OK`, a fallback (positive) or a failure (negative).
+    unlike : ndarray of bool, of shape (samples, ways), optional
+        In which ways a sample with the code `UNLIKE_TRAINING` differs from a model's training tasks.
+    """
+
+    bandwidths: Array
+    codes: Index
+    unlike: Flags | None = None

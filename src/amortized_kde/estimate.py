@@ -21,9 +21,10 @@ from amortized_kde.selection import (
     FAILURES,
     FALLBACKS,
     SELECTORS,
-    UNLIKE,
+    UNLIKE_TRAINING,
     Selection,
     Selector,
+    Smoothing,
     find_selector,
     ladder_at_anchors,
     ladder_of_one,
@@ -187,7 +188,7 @@ def _adaptive_density(
     assert selector.adaptive is not None
     model, batch = selector.adaptive(), sample.as_batch()
     answer = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
-    _tell(int(answer.codes[0]), sample, selector)
+    _raise_or_warn(answer, sample, selector)
     anchors = None
     if sample.values.size < BINNED_FROM or batch.weights is not None:
         rungs, shares = ladder_of_one(answer, sample)
@@ -228,13 +229,13 @@ def _frame(bounds: Bounds, reference: ArrayLike | None) -> Bounds:
 def _one_bandwidth(sample: Sample, bounds: Bounds, frame: Bounds, selector: Selector, threads: int | None) -> float:
     check_inside(sample.values, bounds)
     selection = selector.select(sample.as_batch(), bounds, frame, threads=threads)
-    _tell(int(selection.codes[0]), sample, selector)
+    _raise_or_warn(selection, sample, selector)
     return float(selection.bandwidths[0])
 
 
-def _tell(code: int, sample: Sample, selector: Selector) -> None:
-    """Raise or warn as the code of one sample's answer says."""
-    method = selector.name
+def _raise_or_warn(answer: Selection | Smoothing, sample: Sample, selector: Selector) -> None:
+    """Raise or warn as the code of one sample's result requires."""
+    method, code = selector.name, int(answer.codes[0])
     if code in FAILURES:
         raise DegenerateSampleError(
             f"method {method!r} has no answer for this sample of {sample.values.size}: {FAILURES[code]}; "
@@ -242,8 +243,8 @@ def _tell(code: int, sample: Sample, selector: Selector) -> None:
         )
     if code in FALLBACKS:
         warnings.warn(f"{method}: {FALLBACKS[code]}.", FallbackWarning, stacklevel=4)
-    if code >= UNLIKE:
-        ways = " and ".join(ways_unlike(code))
+    if code == UNLIKE_TRAINING and answer.unlike is not None:
+        ways = " and ".join(ways_unlike(answer.unlike[0]))
         warnings.warn(
             f"{method}: this sample is unlike all that the model was trained on ({ways}); "
             "compare the answer with other methods.",
@@ -278,7 +279,7 @@ def warn_of_rows(
             warnings.warn(
                 f"{method}, {count} of {len(samples)} samples: {sentence}.", FallbackWarning, stacklevel=stacklevel
             )
-    count = int(np.sum(fine & (selection.codes >= UNLIKE)))
+    count = int(np.sum(fine & (selection.codes == UNLIKE_TRAINING)))
     if count:
         warnings.warn(
             f"{method}: {count} of {len(samples)} samples are unlike all that the model was trained on.",

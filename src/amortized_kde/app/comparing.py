@@ -142,7 +142,7 @@ def how_unlike(values: Array, bounds: Limits) -> list[str]:
     assert adaptive is not None
     limits, sample = read_bounds(bounds), read_sample(values)
     answer = smooth(adaptive(), sample.as_batch(), np.array([limits.lower]), np.array([limits.upper]))
-    return ways_unlike(int(answer.codes[0]))
+    return ways_unlike(answer.unlike[0])
 
 
 def score_by_hand(values: Array, method: str, bounds: Limits, factor: float) -> float | None:

@@ -133,7 +133,7 @@ def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates], None]) -> In
     Returns
     -------
     ndarray of shape (cells,)
-        The selector's codes (`selectors/outcome.py`).
+        The selector's codes (`_outcome.py`).
     """
     adaptive = ensembles.selector.adaptive if ensembles.given is None else None
     codes = np.zeros(len(ensembles.samples), np.int64)
@@ -214,7 +214,7 @@ def _adaptive(
 
 def _single(ensembles: Ensembles, samples: Samples, start: int, threads: int | None) -> tuple[Estimates, Index]:
     if ensembles.given is None:
-        h, codes = ensembles.selector.select(samples, ensembles.bounds, threads=threads)
+        h, codes, _ = ensembles.selector.select(samples, ensembles.bounds, threads=threads)
     else:
         h = ensembles.given[start : start + len(samples)]
         codes = np.where((h > 0.0) & (h < math.inf) & (samples.sizes > 0), OK, _NONE)

@@ -4,7 +4,7 @@ A selector sees many samples at once; one sample is a batch of one. The classica
 paper (Appendix A.4), except for ``lcv``.
 """
 
-from amortized_kde._outcome import FAILURES, FALLBACKS, OK, UNLIKE, Selection
+from amortized_kde._outcome import FAILURES, FALLBACKS, OK, UNLIKE_TRAINING, Selection
 from amortized_kde.learned.adaptive.prediction import Smoothing, ladder_at_anchors, ladder_of_one, smooth, ways_unlike
 from amortized_kde.selection.registry import SELECTORS, Selector, find_selector, selector_of
 
@@ -13,7 +13,7 @@ __all__ = [
     "FALLBACKS",
     "OK",
     "SELECTORS",
-    "UNLIKE",
+    "UNLIKE_TRAINING",
     "Selection",
     "Selector",
     "Smoothing",

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import amortized_kde as akde
-from amortized_kde._outcome import UNLIKE
 from amortized_kde.data.sample import read_sample, read_samples
 from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, UnlikeTrainingWarning
 from amortized_kde.learned.adaptive.prediction import ladder_at_anchors, ladder_of_one, ways_unlike
@@ -128,9 +127,11 @@ def test_clusters_narrower_than_the_finest_bandwidth_get_a_warning_but_ties_do_n
         akde.fit(np.repeat([0.0, 1.0], 50))
 
 
-def test_ways_are_read_off_the_code():
-    assert ways_unlike(0) == []
-    assert len(ways_unlike(UNLIKE + 5)) == 2
+def test_ways_are_read_off_the_flags():
+    flags = np.zeros(7, bool)
+    assert ways_unlike(flags) == []
+    flags[[0, 2]] = True
+    assert len(ways_unlike(flags)) == 2
 
 
 def test_truncated_at_the_working_domain():

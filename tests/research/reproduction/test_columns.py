@@ -58,7 +58,7 @@ def test_a_method_without_an_answer_gets_silvermans_and_is_counted():
     values = np.array([0.0, 0.0, 0.0, 0.0, 0.9, -0.4, 0.1, 0.3, 0.6, 0.8])
     judge = Judge(values, np.array([0, 5, 10]), (-1.0, 1.0), np.zeros((2, 1)), np.ones(1))
     tasks = Tasks(judge, make_tasks(Chunk("gmm", 5, 0, 2), MixtureWorld(8)).truths)
-    h, codes = select_bandwidths("sheather-jones-r", tasks)
+    h, codes, _ = select_bandwidths("sheather-jones-r", tasks)
     silverman = select_bandwidths("silverman", tasks).bandwidths
     assert (h == silverman).tolist() == (codes < 0).tolist() == [True, False]
     column = compute_column("sheather-jones-r", tasks)

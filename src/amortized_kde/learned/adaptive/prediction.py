@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde._outcome import CONSTANT, OK, TOO_FEW, UNLIKE, Selection
-from amortized_kde._types import Array, Index
+from amortized_kde._outcome import CONSTANT, OK, TOO_FEW, UNLIKE_TRAINING, Selection
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.sample import Sample, Samples
 from amortized_kde.data.support import Bounds
 from amortized_kde.data.weights import evened_among_ties
@@ -50,6 +50,8 @@ _WORDS = {
 # Logarithms of the ladder's bandwidths, relative to the widest.
 _STEPS = math.log(2.0) * (ANSWERS - ANSWERS[0])
 _NARROW = "its middle half, or clusters of it, are narrower than the finest bandwidth"
+# The ways in which a sample can be unlike the training tasks.
+_WAYS = (*(words for _, words in _WORDS.values()), _NARROW)
 _TOLD = [SAMPLE_FEATURES.index(name) for name in _WORDS]
 _SIGNS = np.array([sign for sign, _ in _WORDS.values()])
 
@@ -62,7 +64,7 @@ class Smoothing:
     ``offsets[t + 1] - 1``; anchor a is its value number ``anchors[a]`` and has the shares ``shares[a]``. Between two
     anchors shares lie linearly in rank, which is counted in weight, so that in a mean over all values anchor a counts
     ``masses[a]``. The background has the probability ``epsilons[t]``, and where a side is open, ``locations[t]`` and
-    ``scales[t]``.
+    ``scales[t]``. ``unlike[t]`` marks the ways in which the sample is unlike the training tasks (`ways_unlike`).
     """
 
     bandwidths: Array
@@ -74,6 +76,7 @@ class Smoothing:
     locations: Array
     scales: Array
     codes: Index
+    unlike: Flags
 
 
 def smooth(
@@ -110,7 +113,7 @@ def smooth(
         epsilons / beyond,
         found.locations,
         found.scales,
-        _codes(samples, found, network.standards),
+        *_codes(samples, found, network.standards),
     )
 
 
@@ -149,39 +152,40 @@ def ladder_at_anchors(answer: Smoothing, n: int) -> tuple[Array, Array, Index]:
 def select_adaptive(model: Model, samples: Samples, bounds: Bounds, *, threads: int | None = None) -> Selection:
     """Give the effective single bandwidth of each adaptive estimate: the mean over points and rungs, in logarithms."""
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
+    unlike = np.zeros((len(samples), len(_WAYS)), bool)
 
     def work(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
         part = samples.between(start, stop)
         answer = smooth(model, part, *_ends(bounds, len(part)), threads=threads, scratch=scratch)
-        codes[start:stop] = answer.codes
+        codes[start:stop], unlike[start:stop] = answer.codes, answer.unlike
         own = np.repeat(np.arange(len(part)), np.diff(answer.offsets))
         mean = np.bincount(own, answer.masses * np.einsum("ak,k->a", answer.shares, _STEPS), minlength=len(part))
         h[start:stop] = np.where(answer.codes >= OK, answer.bandwidths[:, 0] * np.exp(mean), np.nan)
 
     in_chunks(work, samples, threads=threads)
-    return Selection(h, codes)
+    return Selection(h, codes, unlike)
 
 
 def select_single(model: Model, samples: Samples, bounds: Bounds, *, threads: int | None = None) -> Selection:
     """Give one bandwidth a sample."""
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
+    unlike = np.zeros((len(samples), len(_WAYS)), bool)
     network = _network(model)
 
     def work(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
         part = samples.between(start, stop)
         found = describe(part, *_ends(bounds, len(part)), threads=threads, scratch=scratch)
-        codes[start:stop] = _codes(part, found, network.standards)
+        codes[start:stop], unlike[start:stop] = _codes(part, found, network.standards)
         ratio = np.exp(network.log_bandwidths(found.wholes))
         h[start:stop] = np.where(found.usable, found.scales * ratio * _beyond(part, found) ** -0.2, np.nan)
 
     in_chunks(work, samples, threads=threads)
-    return Selection(h, codes)
+    return Selection(h, codes, unlike)
 
 
-def ways_unlike(code: int) -> list[str]:
-    """Say in what ways a sample with this code is unlike the training tasks; nothing if it is not."""
-    ways = [*(words for _, words in _WORDS.values()), _NARROW]
-    return [words for bit, words in enumerate(ways) if code >= UNLIKE and code - UNLIKE >> bit & 1]
+def ways_unlike(unlike: Flags) -> list[str]:
+    """Describe the ways (ways,) in which one sample is unlike the training tasks."""
+    return [words for words, marked in zip(_WAYS, unlike, strict=True) if marked]
 
 
 def _beyond(samples: Samples, found: Description) -> Array:
@@ -225,11 +229,11 @@ def in_chunks(
     run_in_pieces(several, len(runs), operations=math.inf, threads=threads)
 
 
-def _codes(samples: Samples, found: Description, standards: Standards) -> Index:
+def _codes(samples: Samples, found: Description, standards: Standards) -> tuple[Index, Flags]:
+    """Return the code of each sample and the ways in which it is unlike the training tasks."""
     _, _, low, high = standards.whole[:, _TOLD]
     end = np.where(_SIGNS > 0.0, high, low)
     far = _SIGNS * (found.wholes[:, _TOLD] - end) > _FAR * (high - low)
-    far = np.concatenate([far, found.narrow[:, None]], axis=1)
-    # One bit for each way.
-    scaled = np.where(far.any(axis=1), UNLIKE + far @ (1 << np.arange(far.shape[1])), OK)
-    return np.where(found.usable, scaled, np.where(samples.sizes < 2, TOO_FEW, CONSTANT)).astype(np.int64)
+    unlike = np.concatenate([far, found.narrow[:, None]], axis=1) & found.usable[:, None]
+    scaled = np.where(unlike.any(axis=1), UNLIKE_TRAINING, OK)
+    return np.where(found.usable, scaled, np.where(samples.sizes < 2, TOO_FEW, CONSTANT)).astype(np.int64), unlike

@@ -68,7 +68,7 @@ def select_bandwidths(method: str, tasks: Tasks) -> Selection:
         h = best_bandwidths(tasks.judge, threads=1)
         return Selection(h, np.full(h.size, OK))
     samples, bounds = tasks.judge.samples, Bounds(*tasks.judge.bounds)
-    h, codes = find_selector(method).select(samples, bounds, threads=1)
+    h, codes, _ = find_selector(method).select(samples, bounds, threads=1)
     failed = np.isnan(h)
     if failed.any():
         h = np.where(failed, find_selector(_FALL_BACK).select(samples, bounds, threads=1).bandwidths, h)
@@ -80,7 +80,7 @@ def compute_column(method: str, tasks: Tasks) -> Column:
     if method == TRUTH:
         logs = tasks.truths.logpdf(tasks.judge.points)
         return Column(np.sum(logs * tasks.judge.weights, axis=1) / -LN2)
-    h, codes = select_bandwidths(method, tasks)
+    h, codes, _ = select_bandwidths(method, tasks)
     return Column(tasks.judge.scores(h, threads=1)[0], int((codes < OK).sum()))
 
 
