@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from amortized_kde.research.tasks import WORLDS, broad_batch, draw_tasks, make_pool, world
-from amortized_kde.research.tasks.broad.shares import KINDS
+from amortized_kde.research.tasks.broad.kinds import KINDS
 
 REPEATS = 5
 TASKS = 256

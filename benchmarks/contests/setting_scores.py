@@ -25,7 +25,7 @@ from amortized_kde.research.tasks import (
     make_pool,
 )
 from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
-from amortized_kde.research.tasks.broad.shares import KINDS, TOLD, TOLD_SHARES
+from amortized_kde.research.tasks.broad.kinds import KINDS, KNOWN_BOUNDS, KNOWN_BOUNDS_PROBABILITIES
 from amortized_kde.score import LN2, Mean
 from contests.paired import mean_of_cells
 from contests.rivals import fit_or_fall_back
@@ -61,15 +61,16 @@ def all_settings(sizes: Sequence[int] = SIZES) -> Iterator[Setting]:
         for told in ("known", "unknown"):
             yield from (Setting("family", family, told, n) for family in FAMILIES)
             yield from (Setting("components", str(k), told, n) for k in COMPONENTS)
-        for kind, shares in zip(KINDS, TOLD_SHARES, strict=True):
-            yield from (Setting("kind", kind, told, n) for told, share in zip(TOLD, shares, strict=True) if share > 0.0)
+        for kind, probabilities in zip(KINDS, KNOWN_BOUNDS_PROBABILITIES, strict=True):
+            pairs = zip(KNOWN_BOUNDS, probabilities, strict=True)
+            yield from (Setting("kind", kind, known, n) for known, probability in pairs if probability > 0.0)
 
 
 def draw_setting(setting: Setting, count: int) -> TaskBatch | BroadBatch:
     """Draw the tasks of a setting."""
     if setting.group == "kind":
-        told = TOLD.index(setting.told)
-        return broad_batch(count, seed=_SEED, sizes=setting.n, kinds=[setting.which], told=[told], draws=_DRAWS)
+        known = [KNOWN_BOUNDS.index(setting.told)]
+        return broad_batch(count, seed=_SEED, sizes=setting.n, kinds=[setting.which], known_bounds=known, draws=_DRAWS)
     return draw_tasks(_world(setting), count, seed=_SEED, sizes=setting.n, draws=_DRAWS)
 
 

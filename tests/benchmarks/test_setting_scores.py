@@ -6,7 +6,7 @@ import pytest
 from amortized_kde.data.support import Bounds
 from amortized_kde.estimate import fit
 from amortized_kde.research.tasks import FAMILIES
-from amortized_kde.research.tasks.broad.shares import KINDS
+from amortized_kde.research.tasks.broad.kinds import KINDS
 from contests.setting_scores import (
     REFERENCES,
     Setting,

@@ -1,4 +1,4 @@
-"""Own tasks: the documented example, and what a faulty author is told."""
+"""Own tasks: the documented example, and what a faulty author reads."""
 
 import runpy
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_missing_parts_are_named():
         (lambda self, setting, count, *, rng: rng.uniform(-1, 1, (count, 2)), "the shape"),
     ],
 )
-def test_faulty_samplers_are_told(sample, message):
+def test_faulty_samplers_are_reported(sample, message):
     with pytest.raises(InvalidParameterError, match=message):
         draw_tasks(with_method(sample=sample), 5, seed=1)
 
@@ -95,7 +95,7 @@ def test_faulty_samplers_are_told(sample, message):
     ("logpdf", "message"),
     [(lambda self, setting, x: np.full(x.shape, np.nan), "gave NaN"), (lambda self, setting, x: 0.0, "the shape")],
 )
-def test_faulty_densities_are_told(logpdf, message):
+def test_faulty_densities_are_reported(logpdf, message):
     batch = draw_tasks(with_method(logpdf=logpdf), 5, seed=1)
     with pytest.raises(InvalidParameterError, match=message):
         batch.true_scores()

@@ -11,9 +11,9 @@ from scipy import stats
 
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.research.tasks.broad.batch import broad_batch
-from amortized_kde.research.tasks.broad.shares import KINDS
+from amortized_kde.research.tasks.broad.kinds import KINDS
 
-ARRAYS = ("values", "draws", "lower", "upper", "kinds", "told", "units", "resampled")
+ARRAYS = ("values", "draws", "lower", "upper", "kinds", "known_bounds", "units", "resampled")
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -37,7 +37,7 @@ def test_large_batches_do_not_depend_on_threads():
 def test_neither_n_nor_the_number_of_draws_changes_density_and_bounds():
     few, many = broad_batch(400, seed=6, sizes=20, draws=5), broad_batch(400, seed=6, sizes=300, draws=50)
     assert np.array_equal(few.draws, many.draws[:, :5])
-    assert np.array_equal(few.told, many.told)
+    assert np.array_equal(few.known_bounds, many.known_bounds)
     assert np.array_equal(few.true_logpdf(few.draws), many.true_logpdf(few.draws))
     assert np.array_equal(few.lower, many.lower)
 
@@ -123,8 +123,8 @@ def test_sizes_can_be_given():
         {"threads": 0},
         {"kinds": ["normal"]},
         {"kinds": []},
-        {"told": [4]},
-        {"kinds": ["student"], "told": [0]},
+        {"known_bounds": [4]},
+        {"kinds": ["student"], "known_bounds": [0]},
     ],
 )
 def test_bad_requests_are_refused(wrong):

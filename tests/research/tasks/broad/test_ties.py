@@ -85,7 +85,7 @@ def test_units_are_between_a_hundredth_and_one_spread():
 
 
 def test_natural_bounds_are_multiples_of_the_unit():
-    batch = broad_batch(6000, seed=5, kinds=["mixture", "family"], told=[0], sizes=30, draws=0)
+    batch = broad_batch(6000, seed=5, kinds=["mixture", "family"], known_bounds=[0], sizes=30, draws=0)
     steps = 2.0 / batch.units[batch.units > 0.0]
     assert np.allclose(steps, np.rint(steps), rtol=1e-12)
 

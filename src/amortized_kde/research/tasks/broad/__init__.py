@@ -1,4 +1,4 @@
-"""One world for all data: densities of eleven kinds, each with bounds of its own that an estimator is told.
+"""One world for all data: densities of eleven kinds, with known and unknown bounds, rounded and tied samples.
 
-A number of tasks and a seed enter, a `BroadBatch` leaves. Nothing here is taken from, or tuned on, a benchmark.
+Nothing here is taken from, or tuned on, a benchmark.
 """

@@ -1,7 +1,6 @@
-"""The broad world: tasks of all kinds, each with bounds of its own that the estimator is told, some of them rounded.
+"""The broad world: tasks of all kinds, each with its own bounds, some of them rounded or resampled.
 
-A number of tasks and a seed enter, a `BroadBatch` leaves. Task i under a seed is the same in every batch that holds it,
-on any number of threads. Features and estimators are not known here.
+Task i under a seed is the same in every batch that holds it, on any number of threads.
 """
 
 import math
@@ -20,8 +19,14 @@ from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.batch import given_sizes
 from amortized_kde.research.tasks.broad.bounded import PoolRows
 from amortized_kde.research.tasks.broad.bounds import CHANCES, PILOT, measure, plan_bounds, set_bounds
+from amortized_kde.research.tasks.broad.kinds import (
+    KINDS,
+    allowed_pairs,
+    choose_kinds,
+    choose_known_bounds,
+    choose_sizes,
+)
 from amortized_kde.research.tasks.broad.settings import Settings, fill_settings
-from amortized_kde.research.tasks.broad.shares import KINDS, choose_kinds, choose_sizes, choose_told
 from amortized_kde.research.tasks.broad.ties import Ties, choose_ties, tie_samples
 from amortized_kde.research.tasks.compounds import Compounds, empty_parts, truncate
 from amortized_kde.research.tasks.mixtures import PAPER
@@ -30,7 +35,7 @@ from amortized_kde.research.tasks.pool import make_pool
 Sizes = int | range | Sequence[int] | Index
 
 # Streams of their own, none of which another world draws from.
-_KIND, _TOLD, _SIZE, _SETTING, _PILOT, _SAMPLE, _DRAWS, _TIES = range(100, 108)
+_KIND, _KNOWN_BOUNDS, _SIZE, _SETTING, _PILOT, _SAMPLE, _DRAWS, _TIES = range(100, 108)
 # The families of the paper, but not the settings on which its tables are made.
 _POOL_SEED = 20_270
 # A setting and a draw cost about as much as this many additions.
@@ -50,11 +55,12 @@ class BroadBatch:
     draws : array of shape (tasks, m)
         Independent draws from each true density, never rounded.
     lower, upper : array of shape (tasks,)
-        The bounds that an estimator is told, infinite where open. Samples and draws lie inside.
+        The bounds that an estimator knows, infinite where open. Samples and draws lie inside.
     kinds : array of shape (tasks,), int64
         What the density is, an index into `KINDS`.
-    told : array of shape (tasks,), int64
-        0: both natural bounds are told; 1: one; 2: none; 3: both are given, but far wider than the data.
+    known_bounds : array of shape (tasks,), int64
+        Which bounds are known, an index into `KNOWN_BOUNDS`: 0, both natural ones; 1, one; 2, none; 3, two that are
+        far wider than the data.
     units : array of shape (tasks,)
         To what the sample was rounded; 0 where it was not.
     resampled : array of shape (tasks,), bool
@@ -69,7 +75,7 @@ class BroadBatch:
     lower: Array
     upper: Array
     kinds: Index
-    told: Index
+    known_bounds: Index
     units: Array
     resampled: NDArray[np.bool_]
     truths: Compounds
@@ -105,7 +111,7 @@ def broad_batch(
     sizes: Sizes | None = None,
     large: float = 1.0,
     kinds: Sequence[str] | None = None,
-    told: Sequence[int] | None = None,
+    known_bounds: Sequence[int] | None = None,
     threads: int | None = None,
 ) -> BroadBatch:
     """Draw tasks first .. first + count - 1 of the broad world.
@@ -127,19 +133,19 @@ def broad_batch(
         Between 0 and 1: how often, of the log-uniform ones, sizes above 256 come, relative to that.
     kinds : sequence of str, optional
         Only these of `KINDS`.
-    told : sequence of int, optional
-        Only these ways of telling bounds. Samples of one value are told one or two bounds even so.
+    known_bounds : sequence of int, optional
+        Only these indices into `KNOWN_BOUNDS`. Samples of one value have at least one known bound even so.
     threads : int, optional
         The most threads to use; the tasks do not depend on it.
 
     Raises
     ------
     InvalidParameterError
-        If a count, size, kind or way of telling is out of range, or no task has such kinds and bounds.
+        If a count, size, kind or index of known bounds is out of range, or no task has such a kind and bounds.
 
     Examples
     --------
-    >>> batch = broad_batch(4, seed=1, sizes=10, kinds=["gamma"], told=[1])
+    >>> batch = broad_batch(4, seed=1, sizes=10, kinds=["gamma"], known_bounds=[1])
     >>> batch.values.shape, batch.draws.shape
     ((40,), (4, 256))
     >>> bool((np.isfinite(batch.lower) ^ np.isfinite(batch.upper)).all())
@@ -154,10 +160,11 @@ def broad_batch(
         chosen_sizes = choose_sizes(indexed_uniforms(size_words, first, count), large=large)
     else:
         chosen_sizes = given_sizes(sizes, count, words=size_words, first=first)
-    u_kind, u_told = (indexed_uniforms(stream_words(seed, purpose), first, count) for purpose in (_KIND, _TOLD))
-    kind = choose_kinds(u_kind, kinds, told)
-    way = choose_told(u_told, kind, chosen_sizes, kinds=kinds, told=told)
-    return _Making(seed, first, threads).batch(kind, way, chosen_sizes, draws)
+    allowed = allowed_pairs(kinds, known_bounds)
+    u_kind, u_known = (indexed_uniforms(stream_words(seed, s), first, count) for s in (_KIND, _KNOWN_BOUNDS))
+    chosen_kinds = choose_kinds(u_kind, allowed)
+    chosen_bounds = choose_known_bounds(u_known, chosen_kinds, chosen_sizes, allowed)
+    return _Making(seed, first, threads).batch(chosen_kinds, chosen_bounds, chosen_sizes, draws)
 
 
 @cache
@@ -174,10 +181,10 @@ class _Making:
     first: int
     threads: int | None
 
-    def batch(self, kinds: Index, told: Index, sizes: Index, draws: int) -> BroadBatch:
-        settings = self._settings(kinds, told)
+    def batch(self, kinds: Index, known_bounds: Index, sizes: Index, draws: int) -> BroadBatch:
+        settings = self._settings(kinds, known_bounds)
         chance = {name: settings.chances[:, j] for j, name in enumerate(CHANCES)}
-        plan = plan_bounds(kinds, told, settings, chance)
+        plan = plan_bounds(kinds, known_bounds, settings, chance)
         pilot = truncate(settings.parts, plan.cut_low, plan.cut_high)
         scale = measure(self._draw(pilot, np.arange(kinds.size + 1) * PILOT, _PILOT).reshape(-1, PILOT))
         lower, upper = set_bounds(plan, kinds, settings, scale, chance)
@@ -188,14 +195,14 @@ class _Making:
         ties = choose_ties(chance, scale.spread, settings.low, settings.high)
         self._tie(values, offsets, ties, lower, upper)
         _free_constants(values, offsets, np.where(ties.units > 0.0, ties.units, scale.spread), lower, upper)
-        return BroadBatch(values, offsets, drawn, lower, upper, kinds, told, ties.units, ties.resampled, truths)
+        return BroadBatch(values, offsets, drawn, lower, upper, kinds, known_bounds, ties.units, ties.resampled, truths)
 
-    def _settings(self, kinds: Index, told: Index) -> Settings:
+    def _settings(self, kinds: Index, known_bounds: Index) -> Settings:
         count, words = kinds.size, stream_words(self.seed, _SETTING)
         out = Settings(empty_parts(count), np.empty(count), np.empty(count), np.empty((count, len(CHANCES))))
         constants, pool = PAPER.constants, _pool()
         self._run(
-            lambda a, b: fill_settings(out, kinds, told, constants, pool, words, self.first, a, b),
+            lambda a, b: fill_settings(out, kinds, known_bounds, constants, pool, words, self.first, a, b),
             count,
             _SETTING_COST * count,
         )

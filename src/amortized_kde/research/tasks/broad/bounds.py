@@ -1,6 +1,6 @@
-"""Which bounds the estimator of a broad task is told, and where its true density is cut.
+"""The bounds that an estimator knows of a broad task, and where the true density is cut.
 
-Natural bounds, ways of telling and uniform numbers enter; a plan leaves, which pilot draws turn into bounds.
+A plan is made from the natural bounds; pilot draws, which give the scale, turn it into bounds.
 """
 
 import math
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Flags, Index
+from amortized_kde.research.tasks.broad.kinds import BOTH, KINDS, ONE, WIDE
 from amortized_kde.research.tasks.broad.settings import Settings
-from amortized_kde.research.tasks.broad.shares import BOTH, KINDS, ONE, WIDE
 
 # Uniform numbers that a task's bounds and ties need, by name.
 CHANCES = (
@@ -20,25 +20,25 @@ CHANCES = (
 
 # Densities are cut here, though a Cauchy density goes on: at unit scale, this is twelve decades away.
 FARTHEST_BOUND = 1e12
-# Draws that say where a density lies; odd, with the quartiles at whole ranks.
+# Draws that show where a density lies; odd, with the quartiles at whole ranks.
 PILOT = 33
 # Interquartile range of a standard normal density, so that spreads are like standard deviations.
 _QUARTILES = 1.349
-# Bounds that are told where nothing ends, in spreads beyond the pilot draws.
+# Distance from the pilot draws of known bounds at which nothing ends, in spreads.
 _FAR = (100.0, 1e6)
-# Some bounds that are told lie this many spreads outside the true support.
-_SLACK_SHARE, _SLACK = 0.15, (0.1, 30.0)
-# Half of Pareto's densities start at their own scale from the bound that is told, as Pareto had them.
-_CLASSICAL_SHARE = 0.5
+# Some known bounds lie outside the true support, at this distance in spreads.
+_SLACK_PROBABILITY, _SLACK = 0.15, (0.1, 30.0)
+# Half of the Pareto densities start at their own scale from the known bound, as in Pareto's own form.
+_CLASSICAL_PROBABILITY = 0.5
 # Kinds whose natural bounds are those of a truncation, and Pareto's.
 _TRUNCATED, _PARETO = (KINDS.index("mixture"), KINDS.index("family")), KINDS.index("pareto")
 
 
 class Plan(NamedTuple):
-    """For each task and side: is the natural bound told, is a far one told, and where the truth is cut until then."""
+    """For each task and side: is the natural bound known, is a far one known, and where the pilot's truth is cut."""
 
-    tell_low: Flags
-    tell_high: Flags
+    knows_low: Flags
+    knows_high: Flags
     far_low: Flags
     far_high: Flags
     cut_low: Array
@@ -53,31 +53,32 @@ class Scale(NamedTuple):
     spread: Array
 
 
-def plan_bounds(kinds: Index, told: Index, settings: Settings, chance: dict[str, Array]) -> Plan:
-    """Decide which of the natural bounds are told, which far ones, and where the truth is cut.
+def plan_bounds(kinds: Index, known_bounds: Index, settings: Settings, chance: dict[str, Array]) -> Plan:
+    """Decide which natural bounds are known, which far ones, and where the truth is cut.
 
-    A mixture or family that is not told a bound is as often cut there as not.
+    A mixture or family is cut at an unknown bound with probability one half.
     """
     low, high = settings.low, settings.high
     has_low, has_high = np.isfinite(low), np.isfinite(high)
     two, neither, first = has_low & has_high, ~has_low & ~has_high, chance["side"] < 0.5
-    keeps = (told == ONE) | ((told == WIDE) & (chance["keep"] < 0.5))
-    tell_low = has_low & ((told == BOTH) | (keeps & (~two | first)))
-    tell_high = has_high & ((told == BOTH) | (keeps & (~two | ~first)))
-    lone = (told == ONE) & neither
+    both, one, wide = known_bounds == BOTH, known_bounds == ONE, known_bounds == WIDE
+    keeps = one | (wide & (chance["keep"] < 0.5))
+    knows_low = has_low & (both | (keeps & (~two | first)))
+    knows_high = has_high & (both | (keeps & (~two | ~first)))
+    lone = one & neither
     hard = ~np.isin(kinds, _TRUNCATED) | (chance["cut"] < 0.5)
     return Plan(
-        tell_low,
-        tell_high,
-        ((told == WIDE) & ~tell_low) | (lone & first),
-        ((told == WIDE) & ~tell_high) | (lone & ~first),
-        np.where(hard | tell_low, np.maximum(low, -FARTHEST_BOUND), -FARTHEST_BOUND),
-        np.where(hard | tell_high, np.minimum(high, FARTHEST_BOUND), FARTHEST_BOUND),
+        knows_low,
+        knows_high,
+        (wide & ~knows_low) | (lone & first),
+        (wide & ~knows_high) | (lone & ~first),
+        np.where(hard | knows_low, np.maximum(low, -FARTHEST_BOUND), -FARTHEST_BOUND),
+        np.where(hard | knows_high, np.minimum(high, FARTHEST_BOUND), FARTHEST_BOUND),
     )
 
 
 def measure(pilot: Array) -> Scale:
-    """Say where pilot draws (tasks, PILOT) lie."""
+    """Return where pilot draws (tasks, PILOT) lie."""
     ranked, quarter = np.sort(pilot, axis=1), PILOT // 4
     spread = (ranked[:, -1 - quarter] - ranked[:, quarter]) / _QUARTILES
     return Scale(ranked[:, 0], ranked[:, -1], spread)
@@ -86,7 +87,7 @@ def measure(pilot: Array) -> Scale:
 def set_bounds(
     plan: Plan, kinds: Index, settings: Settings, scale: Scale, chance: dict[str, Array]
 ) -> tuple[Array, Array]:
-    """Give the bounds (tasks,) and (tasks,) that estimators are told, infinite where open."""
+    """Return the lower and the upper bounds (tasks,) that estimators know, infinite where open."""
     low, high, slopes = settings.low, settings.high, settings.parts.slopes[:, 0]
     slack = [_slack(kinds, slopes, scale, chance, side) for side in ("low", "high")]
     far = [_log_uniform(chance[f"far_{side}"], _FAR) * scale.spread for side in ("low", "high")]
@@ -95,14 +96,14 @@ def set_bounds(
     lower = np.where(plan.far_low, np.minimum(scale.smallest, lowest) - far[0], -math.inf)
     upper = np.where(plan.far_high, np.maximum(scale.largest, highest) + far[1], math.inf)
     with np.errstate(invalid="ignore"):
-        return np.where(plan.tell_low, low - slack[0], lower), np.where(plan.tell_high, high + slack[1], upper)
+        return np.where(plan.knows_low, low - slack[0], lower), np.where(plan.knows_high, high + slack[1], upper)
 
 
 def _slack(kinds: Index, slopes: Array, scale: Scale, chance: dict[str, Array], side: str) -> Array:
-    """How far outside the support a bound is told, mostly 0; a mixture or family has no end of its own."""
+    """Return the distance of known bounds from the support, mostly 0; truncated kinds are cut where the bound is."""
     near = _log_uniform(chance[f"near_{side}"], _SLACK) * scale.spread
-    slack = np.where((chance[f"slack_{side}"] < _SLACK_SHARE) & ~np.isin(kinds, _TRUNCATED), near, 0.0)
-    classical = (kinds == _PARETO) & (chance["classical"] < _CLASSICAL_SHARE)
+    slack = np.where((chance[f"slack_{side}"] < _SLACK_PROBABILITY) & ~np.isin(kinds, _TRUNCATED), near, 0.0)
+    classical = (kinds == _PARETO) & (chance["classical"] < _CLASSICAL_PROBABILITY)
     return np.where(classical, np.abs(slopes), slack)
 
 

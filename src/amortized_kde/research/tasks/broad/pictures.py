@@ -1,4 +1,4 @@
-"""A picture of the broad world: a random density of each kind, with its sample and the bounds that are told.
+"""A picture of the broad world: a random density of each kind, with its sample and the known bounds.
 
 A seed enters, an image file leaves. Matplotlib is imported only when a picture is asked for.
 """
@@ -10,7 +10,7 @@ import numpy as np
 
 from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
 from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
-from amortized_kde.research.tasks.broad.shares import KINDS, TOLD
+from amortized_kde.research.tasks.broad.kinds import KINDS, KNOWN_BOUNDS
 
 _SEED = 2026
 _SIZE, _DRAWS, _POINTS = 60, 400, 1501
@@ -21,7 +21,7 @@ _SHARE, _MARGIN = 0.15, 0.35
 
 
 def draw_broad(path: str | os.PathLike[str], *, seed: int = _SEED) -> None:
-    """Draw twelve random tasks into an image file: true density, sample, and in red the bounds that are told.
+    """Draw twelve random tasks into an image file: true density, sample, and in red the known bounds.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def draw_broad(path: str | os.PathLike[str], *, seed: int = _SEED) -> None:
         batch = broad_batch(1, seed=seed, first=i, sizes=_SIZE, draws=_DRAWS, kinds=[kind])
         _draw_task(axes, batch)
         rounded = ", rounded" if batch.units[0] > 0.0 else ""
-        axes.set_title(f"{kind}; bounds told: {TOLD[batch.told[0]]}{rounded}", fontsize=8)
+        axes.set_title(f"{kind}; known bounds: {KNOWN_BOUNDS[batch.known_bounds[0]]}{rounded}", fontsize=8)
     save_figure(panels[0], os.fspath(path))
 
 

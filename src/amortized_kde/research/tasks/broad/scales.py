@@ -8,6 +8,7 @@ import math
 from amortized_kde._types import Words
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.streams import next_uniform
+from amortized_kde.research.tasks.broad.kinds import ONE
 from amortized_kde.research.tasks.broad.placing import (
     LINE,
     below,
@@ -18,7 +19,6 @@ from amortized_kde.research.tasks.broad.placing import (
     shares,
     uniform,
 )
-from amortized_kde.research.tasks.broad.shares import ONE
 from amortized_kde.research.tasks.compounds import Parts
 from amortized_kde.research.tasks.forms import BETA, GAMMA, LAPLACE, NORMAL
 
@@ -55,14 +55,14 @@ def _core(state: Words, parts: Parts, t: int, gamma: bool, sign: float) -> None:
 
 
 @compiled
-def outliers(state: Words, parts: Parts, t: int, told: int) -> tuple[float, float]:
+def outliers(state: Words, parts: Parts, t: int, known_bounds: int) -> tuple[float, float]:
     """A core and a few points that are spread 5 to 1000 times as wide, or lie that far away."""
-    sign, gamma = either_sign(state), told == ONE or next_uniform(state) < 1.0 / 3.0
+    sign, gamma = either_sign(state), known_bounds == ONE or next_uniform(state) < 1.0 / 3.0
     _core(state, parts, t, gamma, sign)
     few, far = log_uniform(state, 0.005, 0.1), log_uniform(state, 5.0, 1000.0)
     for k in range(parts.used[t]):
         parts.weights[t, k] *= 1.0 - few
-    if told == ONE:
+    if known_bounds == ONE:
         put(parts, t, GAMMA, few, 0.0, sign * far, 1.0, 1.0)
         return half_line(sign)
     if next_uniform(state) < 0.5:

@@ -1,8 +1,4 @@
-"""The random densities of the broad world, each task's of the kind that it has, in one compiled loop.
-
-Kinds, how bounds will be told, a pool of families and a seed enter; parts of compounds (`compounds.py`) and their
-natural bounds leave. Which bounds an estimator is told, sample sizes and ties are not known here.
-"""
+"""The random densities of the broad world: parts of compounds and their natural bounds, by the kind of each task."""
 
 from typing import Any, NamedTuple
 
@@ -12,8 +8,8 @@ from amortized_kde._types import Array, Index, Words
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.streams import next_uniform, start_stream
 from amortized_kde.research.tasks.broad.bounded import PoolRows, family, mixture, uniform_like
+from amortized_kde.research.tasks.broad.kinds import KINDS
 from amortized_kde.research.tasks.broad.scales import multiscale, outliers
-from amortized_kde.research.tasks.broad.shares import KINDS
 from amortized_kde.research.tasks.broad.tailed import exponentials, one_sided, singular, student
 from amortized_kde.research.tasks.compounds import Parts
 from amortized_kde.research.tasks.mixtures import Constants
@@ -34,7 +30,9 @@ class Settings(NamedTuple):
 
 
 @compiled
-def _draw(state: Words, parts: Parts, t: int, kind: int, told: int, constants: Constants, pool: PoolRows) -> Any:
+def _draw(
+    state: Words, parts: Parts, t: int, kind: int, known_bounds: int, constants: Constants, pool: PoolRows
+) -> Any:
     # A chain, not a table: compiled code that is kept on disk cannot hold a table of functions.
     if kind == _MIXTURE:
         return mixture(state, parts, t, constants)
@@ -49,17 +47,17 @@ def _draw(state: Words, parts: Parts, t: int, kind: int, told: int, constants: C
     if kind == _EXPONENTIALS:
         return exponentials(state, parts, t)
     if kind == _SINGULAR:
-        return singular(state, parts, t, told)
+        return singular(state, parts, t, known_bounds)
     if kind == _MULTISCALE:
         return multiscale(state, parts, t)
-    return outliers(state, parts, t, told)
+    return outliers(state, parts, t, known_bounds)
 
 
 @entry
 def fill_settings(
     out: Settings,
     kinds: Index,
-    told: Index,
+    known_bounds: Index,
     constants: Constants,
     pool: PoolRows,
     words: Words,
@@ -73,5 +71,5 @@ def fill_settings(
         start_stream(state, words, first + t)
         for j in range(out.chances.shape[1]):
             out.chances[t, j] = next_uniform(state)
-        low, high = _draw(state, out.parts, t, kinds[t], told[t], constants, pool)
+        low, high = _draw(state, out.parts, t, kinds[t], known_bounds[t], constants, pool)
         out.low[t], out.high[t] = low, high

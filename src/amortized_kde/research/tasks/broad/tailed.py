@@ -8,6 +8,7 @@ import math
 from amortized_kde._types import Words
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.streams import next_uniform
+from amortized_kde.research.tasks.broad.kinds import BOTH, KINDS
 from amortized_kde.research.tasks.broad.placing import (
     LINE,
     below,
@@ -18,7 +19,6 @@ from amortized_kde.research.tasks.broad.placing import (
     shares,
     uniform,
 )
-from amortized_kde.research.tasks.broad.shares import BOTH, KINDS
 from amortized_kde.research.tasks.compounds import Parts
 from amortized_kde.research.tasks.forms import BETA, FOLDED, GAMMA, LOGNORMAL, PARETO, STUDENT, WEIBULL
 
@@ -65,11 +65,11 @@ def exponentials(state: Words, parts: Parts, t: int) -> tuple[float, float]:
 
 
 @compiled
-def singular(state: Words, parts: Parts, t: int, told: int) -> tuple[float, float]:
+def singular(state: Words, parts: Parts, t: int, known_bounds: int) -> tuple[float, float]:
     """A density that is infinite at 0: Weibull, or beta, which alone has a second bound to tell."""
     sign, power = either_sign(state), log_uniform(state, 0.3, 1.0)
     slope = sign * log_uniform(state, 0.5, 2.0)
-    if told != BOTH and next_uniform(state) < 0.5:
+    if known_bounds != BOTH and next_uniform(state) < 0.5:
         put(parts, t, WEIBULL, 1.0, 0.0, slope, power, 1.0)
         return half_line(sign)
     other = log_uniform(state, 0.3, 1.0) if next_uniform(state) < 0.5 else uniform(state, 1.0, 4.0)

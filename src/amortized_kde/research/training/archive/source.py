@@ -14,7 +14,7 @@ from amortized_kde.ensembles.dressing import Dressing
 from amortized_kde.learned.adaptive.features import describe
 from amortized_kde.learned.adaptive.network import Standards
 from amortized_kde.learned.store import Model
-from amortized_kde.research.tasks.broad.shares import BOTH, NONE
+from amortized_kde.research.tasks.broad.kinds import BOTH, NONE
 from amortized_kde.research.training.archive.dressing import fit_dressing
 from amortized_kde.research.training.archive.pairs import Pairs
 from amortized_kde.research.training.archive.recipe import ArchiveRecipe, find_start
@@ -38,7 +38,7 @@ class PairBatch:
     offsets: Index
     lower: Array
     upper: Array
-    told: Index
+    known_bounds: Index
 
     @classmethod
     def of(cls, pairs: Pairs) -> "PairBatch":
@@ -46,8 +46,8 @@ class PairBatch:
         there = ~np.isnan(pairs.members)
         offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         lower, upper = (np.full(len(pairs), end) for end in pairs.bounds)
-        told = np.full(len(pairs), BOTH if np.isfinite(pairs.bounds).all() else NONE)
-        return cls(pairs.members[there].astype(np.float64), offsets, lower, upper, told)
+        known_bounds = np.full(len(pairs), BOTH if np.isfinite(pairs.bounds).all() else NONE)
+        return cls(pairs.members[there].astype(np.float64), offsets, lower, upper, known_bounds)
 
     def __len__(self) -> int:
         return self.offsets.size - 1

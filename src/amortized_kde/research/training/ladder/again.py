@@ -9,7 +9,7 @@ from amortized_kde._types import Array
 from amortized_kde.learned.adaptive.network import Standards
 from amortized_kde.research.tasks import TaskBatch, draw_tasks, world
 from amortized_kde.research.tasks.broad.batch import broad_batch
-from amortized_kde.research.tasks.broad.shares import BOTH
+from amortized_kde.research.tasks.broad.kinds import BOTH
 from amortized_kde.research.training.ladder.curves import Curves, join
 from amortized_kde.research.training.ladder.objectives import curves_of
 from amortized_kde.research.training.ladder.prepared import EACH, Tasks, prepare_step, prepare_tasks, thinned_draws
@@ -32,7 +32,7 @@ class _Mixtures(TaskBatch):
         return np.full(len(self), self.bounds[1])
 
     @property
-    def told(self) -> NDArray[np.int64]:
+    def known_bounds(self) -> NDArray[np.int64]:
         return np.full(len(self), BOTH)
 
 
@@ -42,7 +42,9 @@ def curves_of_step(recipe: LadderRecipe, step: int, given: Standards) -> Curves:
     parts = [curves_of(prepare_step(recipe, step, given))]
     if again.families:
         count, first = again.families, step * again.families
-        tasks = broad_batch(count, seed=seed, first=first, draws=draws, sizes=_SIZES, kinds=["family"], told=[BOTH])
+        tasks = broad_batch(
+            count, seed=seed, first=first, draws=draws, sizes=_SIZES, kinds=["family"], known_bounds=[BOTH]
+        )
         parts.append(_curves(recipe, tasks, thinned_draws(tasks.draws, seed=seed, first=first), given))
     if again.mixtures:
         count, first = again.mixtures, step * again.mixtures

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from amortized_kde._types import Array
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.research.tasks.broad.shares import BOTH
+from amortized_kde.research.tasks.broad.kinds import BOTH
 from amortized_kde.research.training.ladder.curves import Curves
 from amortized_kde.research.training.ladder.prepared import Prepared
 from amortized_kde.research.training.ladder_score import ladder_score_rows
@@ -84,7 +84,7 @@ def curves_of(prepared: Prepared) -> Curves:
 
 
 def _between(prepared: Prepared) -> NDArray[np.bool_]:
-    return np.asarray((prepared.tasks.told == BOTH) & (prepared.tasks.sizes > _FEW))
+    return np.asarray((prepared.tasks.known_bounds == BOTH) & (prepared.tasks.sizes > _FEW))
 
 
 def _at_bandwidths(prepared: Prepared, logs: Array) -> tuple[Array, Array]:

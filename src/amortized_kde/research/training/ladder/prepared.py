@@ -38,7 +38,7 @@ class Inputs(NamedTuple):
 
 
 class Tasks(Protocol):
-    """What is asked of a batch of tasks: ascending samples, the bounds that are told, and how (`TOLD`)."""
+    """What is asked of a batch of tasks: ascending samples, and which bounds are known (`KNOWN_BOUNDS`)."""
 
     @property
     def values(self) -> Array:
@@ -61,8 +61,8 @@ class Tasks(Protocol):
         ...
 
     @property
-    def told(self) -> Index:
-        """How bounds are told (tasks,)."""
+    def known_bounds(self) -> Index:
+        """Which bounds are known, an index into `KNOWN_BOUNDS` (tasks,)."""
         ...
 
     @property

@@ -5,35 +5,43 @@ import pytest
 from scipy import stats
 
 from amortized_kde.research.tasks.broad.batch import broad_batch
-from amortized_kde.research.tasks.broad.shares import KINDS, TOLD, TOLD_SHARES, WEIGHTS, choose_sizes
+from amortized_kde.research.tasks.broad.kinds import (
+    KIND_PROBABILITIES,
+    KINDS,
+    KNOWN_BOUNDS,
+    KNOWN_BOUNDS_PROBABILITIES,
+    choose_sizes,
+)
 
 BATCH = broad_batch(30_000, seed=1, sizes=2, draws=0)
 
 
 def test_shares_add_up():
-    assert WEIGHTS.sum() == pytest.approx(1.0)
-    assert np.allclose(TOLD_SHARES.sum(axis=1), 1.0)
-    assert TOLD_SHARES.shape == (len(KINDS), len(TOLD))
+    assert KIND_PROBABILITIES.sum() == pytest.approx(1.0)
+    assert np.allclose(KNOWN_BOUNDS_PROBABILITIES.sum(axis=1), 1.0)
+    assert KNOWN_BOUNDS_PROBABILITIES.shape == (len(KINDS), len(KNOWN_BOUNDS))
 
 
 def test_kinds_have_their_weights():
-    assert stats.chisquare(np.bincount(BATCH.kinds), WEIGHTS * len(BATCH)).pvalue > 1e-3
+    assert stats.chisquare(np.bincount(BATCH.kinds), KIND_PROBABILITIES * len(BATCH)).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
-def test_bounds_are_told_as_often_as_said(kind):
-    told, possible = BATCH.told[BATCH.kinds == kind], TOLD_SHARES[kind] > 0.0
-    counts = np.bincount(told, minlength=len(TOLD))
+def test_known_bounds_are_as_frequent_as_said(kind):
+    known_bounds, possible = BATCH.known_bounds[BATCH.kinds == kind], KNOWN_BOUNDS_PROBABILITIES[kind] > 0.0
+    counts = np.bincount(known_bounds, minlength=len(KNOWN_BOUNDS))
     assert (counts[~possible] == 0).all()
-    assert stats.chisquare(counts[possible], TOLD_SHARES[kind][possible] * told.size).pvalue > 1e-3
+    assert (
+        stats.chisquare(counts[possible], KNOWN_BOUNDS_PROBABILITIES[kind][possible] * known_bounds.size).pvalue > 1e-3
+    )
 
 
 def test_restricting_keeps_the_rest_in_proportion():
-    batch = broad_batch(10_000, seed=2, kinds=["mixture", "gamma"], told=[1, 2], sizes=2, draws=0)
+    batch = broad_batch(10_000, seed=2, kinds=["mixture", "gamma"], known_bounds=[1, 2], sizes=2, draws=0)
     assert set(batch.kinds) == {KINDS.index("mixture"), KINDS.index("gamma")}
-    assert set(batch.told) == {1, 2}
+    assert set(batch.known_bounds) == {1, 2}
     assert (batch.kinds == KINDS.index("mixture")).mean() == pytest.approx(0.42 / 0.46, abs=0.02)
-    gamma = batch.told[batch.kinds == KINDS.index("gamma")]
+    gamma = batch.known_bounds[batch.kinds == KINDS.index("gamma")]
     assert (gamma == 1).mean() == pytest.approx(0.6 / 0.9, abs=0.05)
 
 
