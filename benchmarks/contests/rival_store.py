@@ -4,7 +4,6 @@ A file is written beside its place and then moved there, so that a kill leaves w
 read counts as not there.
 """
 
-import os
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from amortized_kde._types import Array
+from amortized_kde.research.files import replacing
 
 FOLDER = ".rivals"
 # Changes when scores of the same name would get other numbers.
@@ -60,8 +60,6 @@ def _read(path: Path) -> CellScores | None:
 
 def _write(path: Path, held: CellScores) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
     reasons, counts = np.array(list(held.failures), dtype=str), np.array(list(held.failures.values()), dtype=np.int64)
-    with open(beside, "wb") as file:
+    with replacing(path) as file:
         np.savez(file, scores=held.scores, reasons=reasons, counts=counts)
-    os.replace(beside, path)

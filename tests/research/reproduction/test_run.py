@@ -64,7 +64,7 @@ def test_a_killed_run_goes_on_where_it_was(whole, tmp_path, monkeypatch):
     def dies_after_ten(folder, chunk, held):
         if len(written) == 10:
             # What a kill leaves: a file that is half written beside its place.
-            (folder / FOLDER / "gaussian_005_00000_5.part").write_bytes(b"half")
+            (folder / FOLDER / "gaussian_005_00000_5.npz.part").write_bytes(b"half")
             raise Kill
         written.append(chunk)
         write(folder, chunk, held)

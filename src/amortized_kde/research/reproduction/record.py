@@ -1,7 +1,6 @@
 """``run.json``: how, when and on what the tables of a folder were made."""
 
 import json
-import os
 import platform
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import amortized_kde
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.numerics.threads import available_threads
+from amortized_kde.research.files import replacing
 from amortized_kde.research.reproduction.protocol import SEED
 
 _FILE = "run.json"
@@ -67,9 +67,8 @@ def record_part(folder: Path, part: str, *, scale: str, command: str, facts: dic
         "machine": _machine(),
         "parts": parts,
     }
-    beside = folder / f"{_FILE}.part"
-    beside.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    os.replace(beside, folder / _FILE)
+    with replacing(folder / _FILE) as file:
+        file.write((json.dumps(record, indent=2) + "\n").encode())
 
 
 def _machine() -> str:

@@ -5,7 +5,6 @@ Variations of the paper's worlds enter; models, bandwidths and scores leave. Wha
 
 import importlib.metadata
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from amortized_kde.errors import MissingExtraError, UnreadableFileError
 from amortized_kde.learned.paper.features import CONVENTIONS
 from amortized_kde.learned.paper.prediction import select_amortized
 from amortized_kde.learned.store import Model, read_model
+from amortized_kde.research.files import replacing
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
 from amortized_kde.research.reproduction.variations import Variation
@@ -178,8 +178,5 @@ def _read(path: Path, key: str) -> dict[str, Array] | None:
 
 
 def _write(path: Path, key: str, arrays: Mapping[str, Array]) -> None:
-    """Written beside its place and moved there, so that the file is always whole."""
-    beside = path.with_suffix(".part")
-    with open(beside, "wb") as file:
+    with replacing(path) as file:
         np.savez(file, allow_pickle=False, key=np.array(key), **arrays)
-    os.replace(beside, path)

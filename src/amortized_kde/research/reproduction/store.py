@@ -5,7 +5,6 @@ cannot be read counts as not there. Columns have keys: one whose key has changed
 again, the others stay.
 """
 
-import os
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from amortized_kde.research.files import replacing
 from amortized_kde.research.reproduction.columns import Column, column_key
 from amortized_kde.research.reproduction.protocol import Chunk
 
@@ -58,7 +58,5 @@ def write_chunk(folder: Path, chunk: Chunk, held: Held) -> None:
         }
     path = _path(folder, chunk)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    with open(beside, "wb") as file:
+    with replacing(path) as file:
         np.savez(file, **arrays)
-    os.replace(beside, path)

@@ -6,7 +6,6 @@ A file is written beside its place and then moved there, so it is always whole.
 import csv
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from safetensors.numpy import save
 
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.learned.store import FORMAT
+from amortized_kde.research.files import replacing
 
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.csv"
 
@@ -45,12 +45,8 @@ class Progress:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    beside = path.with_name(path.name + ".part")
-    with open(beside, "wb") as file:
+    with replacing(path) as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
 
 
 def write_checkpoint(
