@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 import amortized_kde as akde
-from amortized_kde.data.sample import read_sample
-from amortized_kde.data.support import read_bounds
+from amortized_kde.data.reading import read_bounds, read_sample
 from amortized_kde.errors import (
     AmortizedKdeError,
     BadRowsWarning,

@@ -21,8 +21,8 @@ from safetensors.numpy import save
 
 import amortized_kde as akde
 from amortized_kde._compare import held_out_scores
-from amortized_kde.data.sample import read_sample
-from amortized_kde.data.summary import moments
+from amortized_kde.data.reading import read_sample
+from amortized_kde.data.sample import moments
 from amortized_kde.ensembles import Dressing
 from amortized_kde.errors import AmortizedKdeWarning, DegenerateSampleError, UnlikeTrainingWarning
 from amortized_kde.learned.adaptive.features import describe

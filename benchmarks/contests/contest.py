@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.support import Bounds, read_bounds
+from amortized_kde.data.reading import read_bounds
+from amortized_kde.data.support import Bounds
 from amortized_kde.density import KernelDensity
 from amortized_kde.research.reproduction.judge import Judge
 from amortized_kde.research.reproduction.oracle import best_bandwidths

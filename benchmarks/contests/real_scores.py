@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.support import Bounds, read_bounds
+from amortized_kde.data.reading import read_bounds
+from amortized_kde.data.support import Bounds
 from amortized_kde.score import LN2
 from contests.r_rivals import R_RIVALS, ask_r
 from contests.real_columns import RealColumn, sizes_for

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.support import Bounds, read_bounds
+from amortized_kde.data.reading import read_bounds
+from amortized_kde.data.support import Bounds
 from contests.real_columns import RealColumn, read_column
 
 MOST_SCORED = 2_000

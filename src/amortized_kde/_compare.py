@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from amortized_kde._types import Array, Index
-from amortized_kde.data.sample import Sample, read_sample
-from amortized_kde.data.support import check_inside, read_bounds
+from amortized_kde.data.reading import read_bounds, read_sample
+from amortized_kde.data.sample import Sample
+from amortized_kde.data.support import check_inside
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning, InvalidParameterError
 from amortized_kde.estimate import fit

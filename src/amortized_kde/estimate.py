@@ -1,7 +1,4 @@
-"""The composition: sample, domain, selector, density. What people call first.
-
-Raw samples and options enter; a bandwidth, many of them, or a density leave.
-"""
+"""The public `fit` and `bandwidth`: read the sample, select, build the density."""
 
 import math
 import warnings
@@ -9,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from amortized_kde.data.sample import Nan, Sample, Samples, check_nan, read_sample, read_samples
-from amortized_kde.data.support import Bounds, check_inside, read_bounds, rows_outside, working_domain
+from amortized_kde._types import Array, Flags
+from amortized_kde.data.reading import Nan, check_nan, read_bounds, read_sample, read_samples
+from amortized_kde.data.sample import Sample, Samples
+from amortized_kde.data.support import Bounds, check_inside, working_domain
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.background import Background
 from amortized_kde.density.sums import BINNED_FROM
@@ -46,7 +45,7 @@ def bandwidth(
     nan: Nan = "raise",
     threads: int | None = None,
 ) -> Any:
-    """Choose how much to smooth: the standard deviation of the Gaussian kernel, in data units.
+    """Select the bandwidth: the standard deviation of the Gaussian kernel, in data units.
 
     Parameters
     ----------
@@ -55,20 +54,20 @@ def bandwidth(
     method : str
         One of `selectors()`.
     bounds : (float or None, float or None), optional
-        Hard limits of the variable. The sample must lie inside; the classical selectors except ``lcv`` make no other
-        use of them.
+        Hard limits of the variable. The sample must lie inside; of the classical selectors only ``lcv`` uses them
+        otherwise.
     axis : int, optional
-        The axis along which each sample lies, as in `numpy.std`. NaN is then a missing value. A list of sequences of
-        unequal length is many samples with ``axis=-1``.
+        The axis along which each sample lies, as in `numpy.std`; NaN is then a missing value. For a list of sequences
+        of unequal length, pass ``axis=-1``.
     weights : array_like, optional
-        Importance weights, in the shape of `x`, or with `axis` also in that of the axis, for all samples. Only their
-        ratios matter; a value of weight zero is dropped, and n becomes Kish's effective size, (sum w)^2 / sum w^2.
+        Importance weights, in the shape of `x`; with `axis`, also of length ``x.shape[axis]``, for all samples. Only
+        their ratios matter; values of weight zero are dropped, and n is Kish's effective size, (sum w)^2 / sum w^2.
     reference : array_like, optional
-        Historical data from which the working domain is taken on the open sides.
+        Historical data that set the working domain on the open sides.
     nan : {"raise", "omit"}
         What to do with missing values in one sample.
     threads : int, optional
-        At most so many threads; by default all cores.
+        At most this many threads; default: all cores.
 
     Returns
     -------
@@ -77,16 +76,18 @@ def bandwidth(
     Raises
     ------
     InvalidSampleError, InvalidBoundsError, InvalidParameterError
-        For input that cannot be used; the sentence says why.
+        If the input cannot be used.
     DegenerateSampleError
-        If one sample has no scale: a single value, or all values equal.
+        If a single sample has no scale: one value, or all values equal.
 
     Warns
     -----
     FallbackWarning
-        If the selector took its documented other way (for example where the interquartile range is 0).
+        If the selector used its documented fallback (for example where the interquartile range is 0).
     BadRowsWarning
-        With `axis`, if some samples have no answer; theirs is NaN.
+        With `axis`, if some samples have no bandwidth; theirs is NaN.
+    UnlikeTrainingWarning
+        If a sample is unlike the training data of a learned method.
 
     Examples
     --------
@@ -99,12 +100,12 @@ def bandwidth(
     """
     check_nan(nan)
     selector, limits = find_selector(method), read_bounds(bounds)
-    frame = _frame(limits, reference)
+    frame = _frame(limits, _read_reference(reference))
     if axis is None:
         sample = read_sample(x, weights=weights, nan=nan, threads=threads)  # type: ignore[arg-type]
         return _one_bandwidth(sample, limits, frame, selector, threads)
     samples = read_samples(x, axis=axis, weights=weights, ascending=selector.ascending)
-    outside = rows_outside(samples, limits)
+    outside = samples.outside(limits)
     selection = selector.select(samples, limits, frame, threads=threads)
     selection.bandwidths[outside] = math.nan
     warn_of_rows(samples, outside, selection, method)
@@ -122,7 +123,7 @@ def fit(
     nan: Nan = "raise",
     threads: int | None = None,
 ) -> KernelDensity:
-    """Turn one sample into a density.
+    """Estimate the density of one sample.
 
     Parameters
     ----------
@@ -133,16 +134,15 @@ def fit(
     method : str
         One of `selectors()`.
     weights : array_like of shape (n,), optional
-        Importance weights; only their ratios matter. Each point has its share of the density, and the smoothing is
-        chosen as in `bandwidth`.
+        Importance weights, as in `bandwidth`; each point contributes in proportion to its weight.
     reference : array_like, optional
-        Historical data from which the working domain is taken on the open sides.
+        Historical data that set the working domain on the open sides.
     truncate : bool
-        Cut the density at the working domain on the open sides too, as the paper does.
+        Truncate the density at the working domain on the open sides too, as the paper does.
     nan : {"raise", "omit"}
         What to do with missing values.
     threads : int, optional
-        At most so many threads; by default all cores.
+        At most this many threads; default: all cores.
 
     Returns
     -------
@@ -161,10 +161,11 @@ def fit(
     """
     selector, limits = find_selector(method), read_bounds(bounds)
     sample = read_sample(x, weights=weights, nan=nan, threads=threads)
+    history = _read_reference(reference)
     if selector.adaptive is not None:
-        return _adaptive_density(sample, limits, selector, reference=reference, truncate=truncate, threads=threads)
-    h = _one_bandwidth(sample, limits, _frame(limits, reference), selector, threads)
-    domain = working_domain(sample.values, limits, size=sample.effective_size, reference=reference)
+        return _adaptive_density(sample, limits, selector, reference=history, truncate=truncate, threads=threads)
+    h = _one_bandwidth(sample, limits, _frame(limits, history), selector, threads)
+    domain = working_domain(sample.values, limits, size=sample.effective_size, reference=history)
     if truncate:
         limits = Bounds(*domain)
     return KernelDensity.from_sample(sample, h, limits, domain=domain, method=method)
@@ -175,7 +176,7 @@ def _adaptive_density(
     bounds: Bounds,
     selector: Selector,
     *,
-    reference: ArrayLike | None,
+    reference: Array | None,
     truncate: bool,
     threads: int | None,
 ) -> KernelDensity:
@@ -209,7 +210,7 @@ def _adaptive_density(
 
 
 def selectors() -> tuple[str, ...]:
-    """Every name that ``method=`` takes.
+    """Return the names that ``method=`` accepts.
 
     Examples
     --------
@@ -219,11 +220,13 @@ def selectors() -> tuple[str, ...]:
     return tuple(SELECTORS)
 
 
-def _frame(bounds: Bounds, reference: ArrayLike | None) -> Bounds:
-    """The ends of the working domain that do not depend on the sample: hard bounds, or those of the reference."""
-    if reference is None:
-        return bounds
-    return Bounds(*working_domain(read_sample(reference, what="reference").values, bounds))
+def _read_reference(reference: ArrayLike | None) -> Array | None:
+    return None if reference is None else read_sample(reference, what="reference").values
+
+
+def _frame(bounds: Bounds, reference: Array | None) -> Bounds:
+    """Return the ends of the working domain that do not depend on the sample; infinite where it sets them."""
+    return bounds if reference is None else Bounds(*working_domain(reference, bounds))
 
 
 def _one_bandwidth(sample: Sample, bounds: Bounds, frame: Bounds, selector: Selector, threads: int | None) -> float:
@@ -253,10 +256,8 @@ def _raise_or_warn(answer: Selection | Smoothing, sample: Sample, selector: Sele
         )
 
 
-def warn_of_rows(
-    samples: Samples, outside: NDArray[np.bool_], selection: Selection, method: str, *, stacklevel: int = 3
-) -> None:
-    """Warn of samples without an answer, of fallbacks and of samples unlike the training tasks, each with its count."""
+def warn_of_rows(samples: Samples, outside: Flags, selection: Selection, method: str, *, stacklevel: int = 3) -> None:
+    """Warn of samples without a bandwidth, of fallbacks and of samples unlike the training data, with their counts."""
     empty = (samples.sizes == 0) & ~samples.unusable
     fine = ~(empty | samples.unusable | outside)
     reasons = {

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array
-from amortized_kde.data.reading import read_numbers
-from amortized_kde.data.weights import effective_size, read_weights, relative_weights
+from amortized_kde.data.reading import read_numbers, read_weights, relative_weights
+from amortized_kde.data.sample import effective_size
 from amortized_kde.errors import InvalidSampleError
 
 __all__ = [

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amortized_kde import KernelDensity
-from amortized_kde.data.sample import read_sample
-from amortized_kde.data.support import read_bounds
+from amortized_kde.data.reading import read_bounds, read_sample
 from amortized_kde.density.background import Background
 
 SHAPES = {

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from amortized_kde import KernelDensity
-from amortized_kde.data.sample import read_sample
+from amortized_kde.data.reading import read_sample
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.entropy import entropy
 

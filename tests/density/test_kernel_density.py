@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from amortized_kde import KernelDensity
-from amortized_kde.data.sample import read_sample
+from amortized_kde.data.reading import read_sample
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import (
     InvalidBoundsError,

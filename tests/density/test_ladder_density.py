@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.special import logsumexp, ndtr
 
 from amortized_kde import KernelDensity
-from amortized_kde.data.sample import read_sample
+from amortized_kde.data.reading import read_sample
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.background import Background
 from amortized_kde.errors import InvalidBoundsError, InvalidParameterError, InvalidSampleError, UnreadableFileError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import amortized_kde as akde
-from amortized_kde.data.sample import read_samples
+from amortized_kde.data.reading import read_samples
 from amortized_kde.data.support import OPEN
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.selection import FAILURES, FALLBACKS, SELECTORS, find_selector

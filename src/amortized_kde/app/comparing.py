@@ -13,8 +13,8 @@ import amortized_kde as akde
 from amortized_kde._compare import FOLDS, PROMINENCE, HeldOutScore, held_out_scores
 from amortized_kde._types import Array
 from amortized_kde.app.turns import in_turn
-from amortized_kde.data.sample import read_sample
-from amortized_kde.data.support import check_inside, read_bounds
+from amortized_kde.data.reading import read_bounds, read_sample
+from amortized_kde.data.support import check_inside
 from amortized_kde.density import shape
 from amortized_kde.errors import AmortizedKdeError, DegenerateSampleError
 from amortized_kde.selection import SELECTORS, smooth, ways_unlike

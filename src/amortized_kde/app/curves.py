@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.support import read_bounds
+from amortized_kde.data.reading import read_bounds
 from amortized_kde.density import KernelDensity
 
 Limits = tuple[float | None, float | None]

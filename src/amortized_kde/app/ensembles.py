@@ -14,7 +14,7 @@ from scipy.stats import binom
 import amortized_kde as akde
 from amortized_kde._types import Array
 from amortized_kde.app.turns import in_turn
-from amortized_kde.data.support import read_bounds
+from amortized_kde.data.reading import read_bounds
 from amortized_kde.ensembles import log_densities
 
 Limits = tuple[float | None, float | None]

@@ -17,7 +17,8 @@ from amortized_kde.app.pasted import Comma
 from amortized_kde.app.state import kept
 from amortized_kde.app.table import Choice, Table, read_choice
 from amortized_kde.app.words import plain
-from amortized_kde.data.support import check_inside, read_bounds, working_domain
+from amortized_kde.data.reading import read_bounds
+from amortized_kde.data.support import check_inside, working_domain
 from amortized_kde.errors import AmortizedKdeError
 
 Limits = tuple[float | None, float | None]

@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.sample import LARGEST_VALUE
+from amortized_kde.data.reading import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.integrations.tables import MISSING
 

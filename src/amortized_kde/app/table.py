@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.sample import LARGEST_VALUE
+from amortized_kde.data.reading import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError
 
 # More would neither travel nor draw in the seconds that a person waits.

@@ -223,7 +223,7 @@ def _save(ax: Any, path: str) -> None:
 def _about_data(data: "Column") -> dict[str, Any]:
     facts = {"file": data.source, "column": data.name, "observations": data.values.size}
     if data.weights is not None:
-        from amortized_kde.data.sample import read_sample
+        from amortized_kde.data.reading import read_sample
 
         size = read_sample(data.values, weights=data.weights).effective_size
         facts |= {"weights": data.weights_name, "effective_size": size}

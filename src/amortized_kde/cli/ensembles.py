@@ -7,7 +7,7 @@ import typer
 
 from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, read_limits, read_numbers_list
 from amortized_kde.cli.reports import print_facts, print_json
-from amortized_kde.data.support import read_bounds
+from amortized_kde.data.reading import read_bounds
 from amortized_kde.errors import InvalidParameterError
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""What people hold numbers in, read into checked arrays: samples, weights and bounds."""
+"""Checked arrays from raw input (`reading`), samples (`sample`) and where they can lie (`support`)."""

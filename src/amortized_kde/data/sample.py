@@ -1,277 +1,273 @@
-"""The only door for raw input: whatever people hold their numbers in becomes finite, ascending float64.
+r"""Samples as checked arrays, one or many, with their weights, moments and quantiles.
 
-What enters: numbers in any form (`reading.py`), one sample or many, perhaps with weights. What leaves: a `Sample`, or
-`Samples` (many of them, flat), without values of weight zero. It never changes the caller's array, and knows nothing of
-bounds or bandwidths.
+Kish's effective size,
+
+.. math:: n = \Big(\sum_i w_i\Big)^2 \Big/ \sum_i w_i^2,
+
+takes the place of the number of values wherever a formula has one.
 """
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from amortized_kde._types import Array, Flags
-from amortized_kde.data.reading import read_numbers
-from amortized_kde.data.weights import (
-    divided_by_sums,
-    effective_size,
-    effective_sizes,
-    have_unequal,
-    read_weights,
-    relative_weights,
-)
-from amortized_kde.errors import InvalidParameterError, InvalidSampleError
-from amortized_kde.numerics.sort import ascending
-
-Nan = Literal["raise", "omit"]
-
-# Differences of larger numbers overflow.
-LARGEST_VALUE = 1e300
+from amortized_kde._types import Array, Flags, Index
+from amortized_kde.data.support import OPEN, Bounds
+from amortized_kde.numerics.jit import entry
+from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.numerics.weighted import moment_rows, quantile_rows
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One sample: ascending finite values (n,), and their weights, which sum to 1, or None for equal ones."""
+    """One sample: ascending finite values (n,), and their weights, which sum to 1, or None if equal."""
 
     values: Array
     weights: Array | None = None
 
     @property
     def effective_size(self) -> float:
-        """Kish's effective size (sum w)^2 / sum w^2: how many equally weighted values tell as much."""
+        """Kish's effective size."""
         return effective_size(self.weights, self.values.size)
 
     def as_batch(self) -> "Samples":
-        """Give the same sample as a batch of one."""
-        return _batch(self.values, np.array([0, self.values.size]), (), np.zeros(1, bool), self.weights)
+        """Return a batch of this one sample."""
+        return Samples.of(self.values, np.array([0, self.values.size]), (), np.zeros(1, bool), self.weights)
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Many samples, flat: sample r is ``values[offsets[r]:offsets[r + 1]]``, finite and, if so read, ascending.
+    """Many samples in one flat array: sample r is ``values[offsets[r]:offsets[r + 1]]``.
 
-    `shape` is the shape of an answer with one number a sample. `unusable` marks samples that held an infinite value;
-    they are empty here. `weights` are positive and sum to 1 in each sample; None if in no sample they differ.
+    Attributes
+    ----------
+    values : ndarray
+        Finite; ascending in each sample unless `read_samples` was called without `ascending`.
+    offsets : ndarray of int, of shape (samples + 1,)
+        Where each sample begins.
+    shape : tuple of int
+        Shape of a result with one number per sample.
+    unusable : ndarray of bool, of shape (samples,)
+        Samples that held an infinite value; they are empty here.
+    weights : ndarray, optional
+        Positive, summing to 1 in each sample; None if equal in every sample.
     """
 
     values: Array
-    offsets: NDArray[np.int64]
+    offsets: Index
     shape: tuple[int, ...]
     unusable: Flags
     weights: Array | None = None
+
+    @classmethod
+    def of(
+        cls, values: Array, offsets: Index, shape: tuple[int, ...], unusable: Flags, weights: Array | None
+    ) -> "Samples":
+        """Return the samples without weights if these are equal in each, so that they give the same bits as none."""
+        differ = weights is not None and bool(have_unequal(weights, offsets).any())
+        return cls(values, offsets, shape, unusable, weights if differ else None)
 
     def __len__(self) -> int:
         return self.offsets.size - 1
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
-        """How many values each sample has."""
+    def sizes(self) -> Index:
+        """Number of values in each sample."""
         return np.diff(self.offsets)
 
     @cached_property
     def effective_sizes(self) -> Array:
-        """Kish's effective size of each sample: for how many equally weighted values it stands."""
+        """Kish's effective size of each sample."""
         if self.weights is None:
             return self.sizes.astype(np.float64)
         return effective_sizes(self.weights, self.offsets)
 
     @cached_property
     def unequal(self) -> Flags:
-        """Which samples have weights that differ."""
+        """Which samples have unequal weights."""
         if self.weights is None:
             return np.zeros(len(self), bool)
         return have_unequal(self.weights, self.offsets)
 
     @cached_property
     def counts(self) -> Array:
-        """For how many values of the effective size each value stands; exactly 1 where weights are equal."""
+        """Weights scaled to sum to the effective size of their sample; exactly 1 where they are equal."""
         if self.weights is None:
             return np.ones(self.values.size)
         size, unequal = np.repeat(self.effective_sizes, self.sizes), np.repeat(self.unequal, self.sizes)
         return np.where(unequal, size * self.weights, 1.0)
 
     def where(self, wanted: Flags) -> "Samples":
-        """Give the samples that are wanted alone."""
+        """Return the samples that `wanted` marks."""
         inside, sizes = np.repeat(wanted, self.sizes), self.sizes[wanted]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         weights = None if self.weights is None else self.weights[inside]
-        return _batch(self.values[inside], offsets, (sizes.size,), self.unusable[wanted], weights)
+        return Samples.of(self.values[inside], offsets, (sizes.size,), self.unusable[wanted], weights)
 
     def between(self, start: int, stop: int) -> "Samples":
-        """Give samples start .. stop - 1 alone, in the same memory."""
+        """Return samples start .. stop - 1 as views."""
         first, last = self.offsets[start], self.offsets[stop]
         offsets = self.offsets[start : stop + 1] - first
         weights = None if self.weights is None else self.weights[first:last]
         return Samples(self.values[first:last], offsets, (stop - start,), self.unusable[start:stop], weights)
 
-
-def _batch(
-    values: Array, offsets: NDArray[np.int64], shape: tuple[int, ...], unusable: Flags, weights: Array | None
-) -> Samples:
-    """The samples, without weights if these differ nowhere: then all that follows takes the same path."""
-    differ = weights is not None and bool(have_unequal(weights, offsets).any())
-    return Samples(values, offsets, shape, unusable, weights if differ else None)
-
-
-def _check_finite(values: Array, nan: Nan, what: str) -> Array:
-    """The entries that are there, after infinite and (unless omitted) missing ones were refused."""
-    # Most often all are, and two quick passes tell: a comparison with NaN is false.
-    if values.min() >= -LARGEST_VALUE and values.max() <= LARGEST_VALUE:
-        return values
-    infinite = np.flatnonzero(np.abs(values) > LARGEST_VALUE)
-    if infinite.size:
-        raise InvalidSampleError(
-            f"{what} has {values[infinite[0]]} at position {infinite[0]} ({infinite.size} such in all): "
-            f"values must lie within ±{LARGEST_VALUE:g}; remove them."
-        )
-    missing = np.flatnonzero(np.isnan(values))
-    if missing.size and nan == "raise":
-        raise InvalidSampleError(
-            f"{what} has a missing value (NaN) at position {missing[0]} ({missing.size} in all); "
-            'remove them or pass nan="omit".'
-        )
-    return values[~np.isnan(values)]
+    def outside(self, bounds: Bounds) -> Flags:
+        """Return which samples have a value outside the bounds."""
+        values = self.values
+        # Most batches lie inside as a whole, which two quick passes show.
+        if bounds == OPEN or (
+            values.min(initial=math.inf) >= bounds.lower and values.max(initial=-math.inf) <= bounds.upper
+        ):
+            return np.zeros(len(self), bool)
+        return _reduce(np.logical_or, (values < bounds.lower) | (values > bounds.upper), self.offsets).astype(bool)
 
 
-def check_nan(nan: str) -> None:
-    """Raise `InvalidParameterError` unless it is one of the two ways to treat missing values."""
-    if nan not in ("raise", "omit"):
-        raise InvalidParameterError(f'nan must be "raise" or "omit", not {nan!r}.')
+def _reduce(ufunc: np.ufunc, flat: Array | Flags, offsets: Index) -> Array:
+    """Reduce over each sample; 0 where it is empty."""
+    out, used = np.zeros(offsets.size - 1), np.diff(offsets) > 0
+    # reduceat reads the next sample's first value for an empty one, so empty samples are left out.
+    out[used] = ufunc.reduceat(flat, offsets[:-1][used]) if used.any() else 0.0
+    return out
 
 
-def read_sample(
-    x: ArrayLike,
-    *,
-    weights: ArrayLike | None = None,
-    nan: Nan = "raise",
-    what: str = "x",
-    threads: int | None = None,
-) -> Sample:
-    """Read one sample.
-
-    Parameters
-    ----------
-    x : array_like of shape (n,)
-        The observations, n >= 1.
-    weights : array_like of shape (n,), optional
-        Importance weights: finite, not negative, not all zero. Only their ratios matter; a value of weight zero is
-        dropped.
-    nan : {"raise", "omit"}
-        What to do with missing values.
-    what : str
-        The name that error messages give the sample.
-    threads : int, optional
-        At most so many threads sort a large sample; by default all cores.
-
-    Raises
-    ------
-    InvalidSampleError
-        If the sample is empty, all missing, infinite somewhere, not numeric or not one-dimensional, or if the weights
-        do not fit it.
+def normalised(weights: Array, offsets: Index) -> Array:
+    """Divide the weights of each sample by their sum.
 
     Examples
     --------
-    >>> read_sample([3, 1, 2]).values
-    array([1., 2., 3.])
+    >>> normalised(np.array([1.0, 3.0, 5.0]), np.array([0, 2, 2, 3]))
+    array([0.25, 0.75, 1.  ])
     """
-    check_nan(nan)
-    # Nothing is written before values are copied in ascending order.
-    values = read_numbers(x, what, copy=False)
-    if values.ndim == 0:
-        raise InvalidSampleError(f"{what} is a single number, not a sample; pass a list or a one-dimensional array.")
-    if values.ndim > 1:
-        raise InvalidSampleError(
-            f"{what} has shape {values.shape}: many samples are given to bandwidth with axis= (axis=-1: one a row); "
-            f"{what}.ravel() makes it one sample."
+    return np.asarray(weights / np.repeat(_reduce(np.add, weights, offsets), np.diff(offsets)))
+
+
+def have_unequal(weights: Array, offsets: Index) -> Flags:
+    """Return which samples have unequal weights."""
+    return np.asarray(_reduce(np.minimum, weights, offsets) < _reduce(np.maximum, weights, offsets))
+
+
+def effective_sizes(weights: Array, offsets: Index) -> Array:
+    """Return Kish's effective size of each sample; exactly the number of values where weights are equal.
+
+    Examples
+    --------
+    >>> effective_sizes(np.array([0.25, 0.75, 0.5, 0.5]), np.array([0, 2, 4]))
+    array([1.6, 2. ])
+    """
+    sizes = np.diff(offsets).astype(np.float64)
+    unequal = have_unequal(weights, offsets)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kish = _reduce(np.add, weights, offsets) ** 2 / _reduce(np.add, weights**2, offsets)
+    return np.where(unequal, kish, sizes)
+
+
+def effective_size(weights: Array | None, count: int) -> float:
+    """Return Kish's effective size of one sample of `count` values.
+
+    Examples
+    --------
+    >>> effective_size(np.array([0.25, 0.75]), 2), effective_size(None, 2)
+    (1.6, 2.0)
+    """
+    return float(count) if weights is None else float(effective_sizes(weights, np.array([0, count]))[0])
+
+
+def evened_among_ties(values: Array, weights: Array, offsets: Index) -> Array:
+    """Split the common weight of equal values evenly among them, since nothing tells them apart.
+
+    Examples
+    --------
+    >>> evened_among_ties(np.array([1.0, 2.0, 2.0]), np.array([0.5, 0.1, 0.4]), np.array([0, 3]))
+    array([0.5 , 0.25, 0.25])
+    """
+    last_of_run = np.append(values[1:] != values[:-1], True)
+    last_of_run[offsets[(offsets > 0) & (offsets < values.size)] - 1] = True
+    edges = np.concatenate([[0], np.flatnonzero(last_of_run) + 1])
+    if edges.size == values.size + 1:
+        return weights
+    counts = np.diff(edges)
+    return np.repeat(_reduce(np.add, weights, edges) / counts, counts)
+
+
+@entry
+def _moment_rows(values: Array, offsets: Index, out: Array, start: int, stop: int) -> None:
+    for row in range(start, stop):
+        sample = values[offsets[row] : offsets[row + 1]]
+        n = sample.size
+        out[row] = math.nan
+        out[row, 0] = n
+        if n == 0:
+            continue
+        origin = sample[0]
+        mean, low, high = 0.0, origin, origin
+        for x in sample:
+            mean += x - origin
+            low, high = min(low, x), max(high, x)
+        mean /= n
+        # Relative to the range, so that no power overflows or underflows.
+        span = max(high - low, 1e-300)
+        m2, m3, m4 = 0.0, 0.0, 0.0
+        for x in sample:
+            d = ((x - origin) - mean) / span
+            square = d * d
+            m2 += square
+            m3 += square * d
+            m4 += square * square
+        out[row, 1] = origin + mean
+        out[row, 2] = span * math.sqrt(m2 / max(n - 1, 1))
+        out[row, 3] = math.sqrt(n) * m3 / m2**1.5 if m2 > 0.0 else 0.0
+        out[row, 4] = n * m4 / (m2 * m2) if m2 > 0.0 else 1.0
+        out[row, 5], out[row, 6] = low, high
+
+
+def moments(samples: Samples, *, threads: int | None = None) -> Array:
+    """Return n, mean, sd, skewness, kurtosis, minimum and maximum of every sample, (samples, 7), in data units.
+
+    An empty sample has NaN except for n. Of unequal weights, n is the effective size and the moments are weighted
+    (`numerics/weighted.py`).
+
+    Examples
+    --------
+    >>> sample = Sample(np.array([1.0, 2.0, 6.0]))
+    >>> moments(sample.as_batch()).round(4)
+    array([[3.    , 3.    , 2.6458, 0.5952, 1.5   , 1.    , 6.    ]])
+    """
+    out = np.empty((len(samples), 7))
+    run_in_pieces(
+        lambda i, j: _moment_rows(samples.values, samples.offsets, out, i, j),
+        len(samples),
+        operations=2.0 * samples.values.size,
+        threads=threads,
+    )
+    if samples.weights is not None:
+        given, weighted = (samples.values, samples.offsets, samples.weights), np.empty((len(samples), 8))
+        run_in_pieces(
+            lambda i, j: moment_rows(*given, samples.unequal, weighted, i, j),
+            len(samples),
+            operations=4.0 * samples.values.size,
+            threads=threads,
         )
-    if values.size == 0:
-        raise InvalidSampleError(f"{what} is empty; at least one value is needed.")
-    present = _check_finite(values, nan, what)
-    if present.size == 0:
-        raise InvalidSampleError(f"all {values.size} values of {what} are missing.")
-    if weights is None:
-        return Sample(ascending(present, threads=threads))
-    given = relative_weights(read_weights(weights, values.shape)[~np.isnan(values)])
-    if not np.any(given > 0.0):
-        raise InvalidSampleError("all weights are zero; at least one must be positive.")
-    # Among equal values by weight, so that the caller's order plays no part.
-    order = np.lexsort((given, present))
-    kept = order[given[order] > 0.0]
-    return Sample(present[kept], divided_by_sums(given[kept], np.array([0, kept.size])))
+        out[samples.unequal] = weighted[samples.unequal, :7]
+    return out
 
 
-def read_samples(
-    x: ArrayLike | Sequence[ArrayLike],
-    *,
-    axis: int,
-    weights: ArrayLike | Sequence[ArrayLike] | None = None,
-    ascending: bool = True,
-) -> Samples:
-    """Read many samples, one along `axis` for each index of the other axes; NaN is a missing value.
+def quantiles(samples: Samples, probabilities: Array) -> Array:
+    """Return quantiles (samples, probabilities) of ascending samples by linear interpolation at (n - 1) p.
 
-    A list of sequences of unequal length is read as one sample an entry. `weights` have the shape of `x`, or that of
-    its axis for all samples; values of weight zero are dropped. Without `ascending` the values keep their order and,
-    where nothing is missing, their memory.
-
-    Raises
-    ------
-    InvalidSampleError
-        If the whole cannot be read as numbers, or has no such axis, or if the weights do not fit it. A row that is
-        empty, all missing, all of weight zero or infinite is no error here: it leaves as an empty sample.
-    InvalidParameterError
-        If `axis` is not a whole number.
+    With unequal weights, a quantile is the mean over a window of weight (`numerics/weighted.py`), which reduces to the
+    same for equal weights.
     """
-    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
-        raise InvalidParameterError(f"axis must be a whole number, not {axis!r}.")
-    array = _rectangular(x, "x")
-    if array.ndim == 0 or not -array.ndim <= axis < array.ndim:
-        raise InvalidSampleError(f"x has shape {array.shape} and so no axis {axis}.")
-    rows = np.moveaxis(array, axis, -1)
-    shape = rows.shape[:-1]
-    flat = (int(np.prod(shape)), rows.shape[-1])
-    given = None if weights is None else _weight_rows(weights, array, axis).reshape(flat)
-    return _flatten(rows.reshape(flat), given, shape, ascending=ascending)
-
-
-def _weight_rows(weights: ArrayLike | Sequence[ArrayLike], array: Array, axis: int) -> Array:
-    """Weights of all samples, (..., n), relative to the largest of each; those of missing values play no part."""
-    given, rows = _rectangular(weights, "weights"), np.moveaxis(array, axis, -1)
-    if given.shape != rows.shape[-1:]:
-        given = np.moveaxis(read_weights(given, array.shape), axis, -1)
-    return relative_weights(np.where(np.isnan(rows), 0.0, given))
-
-
-def _flatten(rows: Array, weights: Array | None, shape: tuple[int, ...], *, ascending: bool) -> Samples:
-    if ascending and weights is not None:
-        # Among equal values by weight, so that the caller's order plays no part.
-        order = np.lexsort((weights, rows), axis=-1)
-        rows, weights = np.take_along_axis(rows, order, -1), np.take_along_axis(weights, order, -1)
-    elif ascending:
-        # A copy, so the caller's array stays; NaN sorts to the end of its row.
-        rows = np.sort(rows, axis=-1)
-    if weights is None and rows.size and rows.min() >= -LARGEST_VALUE and rows.max() <= LARGEST_VALUE:
-        offsets = np.arange(len(rows) + 1) * rows.shape[1]
-        # An array with gaps is another type to the compiler, whose sums would differ in the last bit.
-        return Samples(np.ascontiguousarray(rows.reshape(-1)), offsets, shape, np.zeros(len(rows), bool))
-    present = ~np.isnan(rows)
-    unusable = np.asarray(((np.abs(rows) > LARGEST_VALUE) & present).any(axis=-1))
-    present &= ~unusable[:, None]
-    if weights is not None:
-        present &= weights > 0.0
-    offsets = np.concatenate([[0], np.cumsum(present.sum(axis=-1))]).astype(np.int64)
-    shares = None if weights is None else divided_by_sums(weights[present], offsets)
-    return _batch(rows[present], offsets, shape, unusable, shares)
-
-
-def _rectangular(x: Any, what: str) -> Array:
-    """An array as it is; a list of sequences read one by one and, if unequal, padded with NaN."""
-    if isinstance(x, (list, tuple)) and x and all(np.ndim(entry) == 1 for entry in x):
-        rows = [read_numbers(entry, f"{what}[{i}]") for i, entry in enumerate(x)]
-        padded = np.full((len(rows), max(row.size for row in rows)), np.nan)
-        for target, row in zip(padded, rows, strict=True):
-            target[: row.size] = row
-        return padded
-    return read_numbers(x, what, copy=False)
+    n = np.maximum(samples.sizes, 1)[:, None]
+    place = (n - 1) * probabilities
+    below = np.minimum(place.astype(np.int64), n - 1)
+    starts = np.minimum(samples.offsets[:-1], max(samples.values.size - 1, 0))[:, None]
+    values = samples.values if samples.values.size else np.zeros(1)
+    first = values[starts + below]
+    second = values[np.minimum(starts + np.minimum(below + 1, n - 1), values.size - 1)]
+    out = np.asarray(first + (place - below) * (second - first))
+    if samples.weights is not None:
+        given = samples.values, samples.offsets, samples.weights, samples.effective_sizes, samples.unequal
+        quantile_rows(*given, probabilities, out, 0, len(samples))
+    return out

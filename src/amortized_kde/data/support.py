@@ -1,18 +1,11 @@
-"""Bounds, the working domain, and the map of it to [-1, 1] and back. Location and scale live only here.
-
-What enters: bounds as people write them, and ascending values. What leaves: `Bounds` (floats, infinite where open) and
-`Domain` (a finite interval with its affine map). It knows nothing of features, bandwidth rules or densities.
-"""
+"""Where a variable can lie: hard bounds, and the working domain with its affine map to [-1, 1]."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from amortized_kde._types import Array, Flags
-from amortized_kde.data.sample import LARGEST_VALUE, Samples, read_sample
+from amortized_kde._types import Array
 from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError
 
 
@@ -21,11 +14,6 @@ class Bounds(NamedTuple):
 
     lower: float = -math.inf
     upper: float = math.inf
-
-    @property
-    def is_open(self) -> bool:
-        """Whether neither side is bounded."""
-        return self.lower == -math.inf and self.upper == math.inf
 
 
 OPEN = Bounds()
@@ -62,7 +50,7 @@ class Domain(NamedTuple):
         return np.asarray(((x - self.lower) - (self.upper - x)) / (self.upper - self.lower))
 
     def from_unit(self, y: Array) -> Array:
-        """Give m + a y, the inverse of T."""
+        """m + a y, the inverse of T."""
         return np.asarray(self.middle + self.half_width * y)
 
     def bandwidth_from_unit(self, h: float) -> float:
@@ -70,74 +58,25 @@ class Domain(NamedTuple):
         return self.half_width * h
 
 
-def read_bounds(bounds: Sequence[float | None] | None) -> Bounds:
-    """Read ``(A, B)``, either of which may be None (open).
-
-    Raises
-    ------
-    InvalidBoundsError
-        If it is not a pair of numbers or None with A < B.
-
-    Examples
-    --------
-    >>> read_bounds((0, None))
-    Bounds(lower=0.0, upper=inf)
-    """
-    if bounds is None:
-        return OPEN
-    try:
-        lower, upper = bounds
-        if isinstance(lower, str) or isinstance(upper, str):
-            raise TypeError
-        a = -math.inf if lower is None else float(lower)
-        b = math.inf if upper is None else float(upper)
-    except (TypeError, ValueError):
-        raise InvalidBoundsError(
-            f"bounds must be a pair (A, B) of numbers or None, such as (0, None); got {bounds!r}."
-        ) from None
-    for end in (a, b):
-        if math.isnan(end) or LARGEST_VALUE < abs(end) < math.inf:
-            raise InvalidBoundsError(f"{end} cannot be a bound; leave a side open with None.")
-    if not a < b:
-        raise InvalidBoundsError(f"the lower bound {a:g} must be below the upper bound {b:g}.")
-    return Bounds(a, b)
-
-
 def check_inside(values: Array, bounds: Bounds) -> None:
-    """Raise `InvalidBoundsError` if an ascending sample reaches beyond the bounds."""
+    """Raise `InvalidBoundsError` if an ascending sample has a value outside the bounds."""
     if bounds.lower <= values[0] and values[-1] <= bounds.upper:
         return
     below, above = int(np.sum(values < bounds.lower)), int(np.sum(values > bounds.upper))
-    if below or above:
-        worst = values[0] if below else values[-1]
-        side = f"below the lower bound {bounds.lower:g}" if below else f"above the upper bound {bounds.upper:g}"
-        raise InvalidBoundsError(
-            f"{below + above} of {values.size} values lie outside the bounds (for example {worst:g}, {side}); "
-            "widen the bounds or remove these values."
-        )
-
-
-def rows_outside(samples: Samples, bounds: Bounds) -> Flags:
-    """Return which samples have a value outside the bounds."""
-    outside, values = np.zeros(len(samples), bool), samples.values
-    # Most batches lie inside as a whole, which two quick passes show.
-    if bounds.is_open or (
-        values.min(initial=math.inf) >= bounds.lower and values.max(initial=-math.inf) <= bounds.upper
-    ):
-        return outside
-    nonempty = samples.sizes > 0
-    # reduceat reads the next sample's first value for an empty one, so empty samples are left out.
-    value_outside = (values < bounds.lower) | (values > bounds.upper)
-    outside[nonempty] = np.logical_or.reduceat(value_outside, samples.offsets[:-1][nonempty])
-    return outside
+    worst = values[0] if below else values[-1]
+    side = f"below the lower bound {bounds.lower:g}" if below else f"above the upper bound {bounds.upper:g}"
+    raise InvalidBoundsError(
+        f"{below + above} of {values.size} values lie outside the bounds (for example {worst:g}, {side}); "
+        "widen the bounds or remove these values."
+    )
 
 
 def rank_margin(values: Array, size: float | None = None) -> float:
-    """Widening on each side by which a uniform density leaves the range with probability 2/(n + 1).
+    """Return the width w by which the range is extended on each side.
 
-    A new observation falls outside the range of n with probability 2/(n + 1) (paper, section 2.3); for a uniform
-    density on the range widened by w on each side that is 2w/(range + 2w), hence w = range/(n - 1). `size` is n where
-    weights make it less than the number of values; w is never more than the range.
+    A new observation falls outside the range of n with probability 2/(n + 1) (paper, section 2.3). A uniform density
+    on the range extended by w on each side leaves the range with probability 2w/(range + 2w), hence
+    w = range/(n - 1), and at most the range. `size` is the effective n of weighted values.
     """
     if values.size < 2 or values[-1] == values[0]:
         raise DegenerateSampleError(
@@ -148,26 +87,25 @@ def rank_margin(values: Array, size: float | None = None) -> float:
 
 
 def working_domain(
-    values: Array, bounds: Bounds = OPEN, *, size: float | None = None, reference: ArrayLike | None = None
+    values: Array, bounds: Bounds = OPEN, *, size: float | None = None, reference: Array | None = None
 ) -> Domain:
-    """Find the interval that is mapped to [-1, 1]: the bounds, and where a side is open, the data's or reference's.
+    """Return the interval that is mapped to [-1, 1]: the bounds, or on an open side the extended range of the data.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
         The sample, ascending.
     bounds : Bounds
-        Hard limits; a finite one is the domain's end.
+        Hard limits; a finite one is an end of the domain.
     size : float, optional
-        The sample's effective size, where weights make it less than n.
-    reference : array_like, optional
-        Historical data that give the open ends instead of the sample: their range, widened by the same rank identity
-        and, where the sample reaches further, to the sample's range.
+        Effective size of the sample; default: n.
+    reference : ndarray of shape (m,), optional
+        Historical data, ascending, whose range is extended instead (`rank_margin`), and widened to hold the sample.
 
     Raises
     ------
     DegenerateSampleError
-        If a side is open and neither sample nor reference has two distinct values.
+        If a side is open and the data that should set it have no two distinct values.
 
     Examples
     --------
@@ -176,12 +114,7 @@ def working_domain(
     """
     if bounds.lower > -math.inf and bounds.upper < math.inf:
         return Domain(bounds.lower, bounds.upper)
-    source, margin = values, 0.0
-    if reference is None:
-        margin = rank_margin(values, size)
-    else:
-        source = read_sample(reference, what="reference").values
-        margin = rank_margin(source)
+    source, margin = (values, rank_margin(values, size)) if reference is None else (reference, rank_margin(reference))
     lower = min(float(source[0]) - margin, float(values[0]))
     upper = max(float(source[-1]) + margin, float(values[-1]))
     return Domain(

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from amortized_kde._types import Array
+from amortized_kde.data.sample import effective_size
 from amortized_kde.data.support import working_domain
-from amortized_kde.data.weights import effective_size
 from amortized_kde.density.background import Background
 from amortized_kde.density.storage import Parts, load_parts, save_parts
 from amortized_kde.errors import InvalidParameterError

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array
-from amortized_kde.data.reading import read_numbers
-from amortized_kde.data.sample import Nan, Sample, read_sample
-from amortized_kde.data.support import Bounds, Domain, read_bounds
+from amortized_kde.data.reading import Nan, read_bounds, read_numbers, read_sample
+from amortized_kde.data.sample import Sample
+from amortized_kde.data.support import Bounds, Domain
 from amortized_kde.density import html, plotting
 from amortized_kde.density.background import Background
 from amortized_kde.density.composition import Composition

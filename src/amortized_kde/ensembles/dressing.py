@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array, Flags
-from amortized_kde.data.reading import read_numbers
-from amortized_kde.data.support import read_bounds
+from amortized_kde.data.reading import read_bounds, read_numbers
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.store import read_model
 

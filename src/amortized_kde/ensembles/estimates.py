@@ -12,7 +12,7 @@ import numpy as np
 from amortized_kde._outcome import OK
 from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Sample, Samples
-from amortized_kde.data.support import Bounds
+from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.density import background
 from amortized_kde.ensembles.reading import Ensembles
 from amortized_kde.learned.adaptive.prediction import in_chunks, smooth
@@ -223,7 +223,7 @@ def _single(ensembles: Ensembles, samples: Samples, start: int, threads: int | N
 
 def _one_bandwidth(samples: Samples, h: Array, bounds: Bounds, start: int, threads: int | None) -> Estimates:
     masses = 1.0 / np.maximum(samples.sizes, 1)
-    if not bounds.is_open:
+    if bounds != OPEN:
         inverse_mass_cells(samples.values, samples.offsets, h, *bounds, masses, 0, len(samples))
     starts, stops = samples.offsets[:-1], samples.offsets[1:]
     # A density that could not be made has no kernels.

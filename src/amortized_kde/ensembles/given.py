@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array
-from amortized_kde.data.reading import read_numbers
-from amortized_kde.data.sample import Samples, read_samples
-from amortized_kde.data.support import Bounds, read_bounds
+from amortized_kde.data.reading import read_bounds, read_numbers, read_samples
+from amortized_kde.data.sample import Samples
+from amortized_kde.data.support import Bounds
 from amortized_kde.density.sums import truncated_sum
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.numerics import mixture

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from amortized_kde._types import Array
+from amortized_kde.data.support import OPEN
 from amortized_kde.ensembles.estimates import Estimates
 from amortized_kde.numerics.crps import crps_pair_cells, crps_panel_cells
 from amortized_kde.numerics.threads import run_in_pieces
@@ -26,7 +27,7 @@ def crps_of(estimates: Estimates, y: Array, atoms: Array, shares: Array) -> Arra
         Atoms, and their probability; the density has what is left.
     """
     kernels, out = estimates.kernels, np.empty(y.size)
-    closed = not kernels.each and estimates.bounds.is_open and not atoms.size
+    closed = not kernels.each and estimates.bounds == OPEN and not atoms.size
     loop = _pairs(estimates, y, out) if closed else _panels(estimates, y, atoms, shares, out)
     count = (kernels.stops - kernels.starts).astype(np.float64)
     operations = float(np.sum(count * count)) if closed else 1e3 * float(np.sum(count))

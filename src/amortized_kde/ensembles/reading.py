@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array, Flags, Index
-from amortized_kde.data.reading import read_numbers
-from amortized_kde.data.sample import Samples, read_sample, read_samples
-from amortized_kde.data.support import Bounds, check_inside, read_bounds, rows_outside
+from amortized_kde.data.reading import read_bounds, read_numbers, read_sample, read_samples
+from amortized_kde.data.sample import Samples
+from amortized_kde.data.support import Bounds, check_inside
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.selection import Selector, find_selector
 
@@ -84,7 +84,7 @@ def read_ensembles(
         samples,
         everything.sizes,
         hits,
-        rows_outside(everything, limits),
+        everything.outside(limits),
         limits,
         points,
         selector,

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from amortized_kde._types import Array
-from amortized_kde.data.support import OPEN, Bounds, read_bounds
+from amortized_kde.data.reading import read_bounds
+from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.errors import DegenerateSampleError, InvalidSampleError
 from amortized_kde.estimate import DEFAULT_METHOD, bandwidth
 

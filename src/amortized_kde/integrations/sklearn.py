@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.weights import read_weights
+from amortized_kde.data.reading import read_weights
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError
 from amortized_kde.estimate import DEFAULT_METHOD, fit
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from amortized_kde.data.support import OPEN, Bounds, read_bounds
+from amortized_kde.data.reading import read_bounds
+from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.estimate import DEFAULT_METHOD, bandwidth
 

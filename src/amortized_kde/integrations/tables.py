@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.sample import LARGEST_VALUE, Nan
+from amortized_kde.data.reading import LARGEST_VALUE, Nan
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError, UnreadableFileError
 

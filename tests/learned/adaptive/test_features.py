@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from amortized_kde.data.sample import read_sample
+from amortized_kde.data.reading import read_sample
 from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED, place_anchors, thinned
 from amortized_kde.learned.adaptive.anchors import ranks_of as ranks
 from amortized_kde.learned.adaptive.features import POINT_FEATURES, SAMPLE_FEATURES, describe
@@ -91,7 +91,7 @@ def test_anchors_are_mirror_symmetric_and_reach_the_ends(n):
 
 
 def test_a_batch_holds_what_each_sample_gives_alone():
-    from amortized_kde.data.sample import read_samples
+    from amortized_kde.data.reading import read_samples
 
     rng = np.random.default_rng(2)
     rows = [rng.normal(size=n) for n in (3, 40, 200, 700)]
@@ -107,7 +107,7 @@ NUMBERS = ("usable", "narrow", "sizes", "locations", "scales", "bandwidths", "an
 
 @pytest.mark.parametrize("n", [2, 40, 700, 6000])
 def test_equal_weights_are_described_as_none_to_the_last_bit(n):
-    from amortized_kde.data.sample import read_samples
+    from amortized_kde.data.reading import read_samples
 
     rng = np.random.default_rng(n)
     x, other = np.round(rng.standard_normal(n), 2), rng.standard_normal(n)

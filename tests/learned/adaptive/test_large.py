@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import amortized_kde as akde
-from amortized_kde.data.sample import read_samples
+from amortized_kde.data.reading import read_samples
 from amortized_kde.learned.adaptive.large import _at_nodes, _scores, common_factor, evened
 
 WHOLE_LINE = (-math.inf, math.inf)

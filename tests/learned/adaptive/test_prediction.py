@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import amortized_kde as akde
-from amortized_kde.data.sample import read_sample, read_samples
+from amortized_kde.data.reading import read_sample, read_samples
 from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, UnlikeTrainingWarning
 from amortized_kde.learned.adaptive.prediction import ladder_at_anchors, ladder_of_one, ways_unlike
 from amortized_kde.learned.store import load_model

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.data.sample import read_samples
-from amortized_kde.data.summary import moments
+from amortized_kde.data.reading import read_samples
+from amortized_kde.data.sample import moments
 from amortized_kde.learned.paper.features import moments_in_domain, network_inputs
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from amortized_kde.data.sample import read_sample
+from amortized_kde.data.reading import read_sample
 from amortized_kde.data.support import Bounds
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.background import Background

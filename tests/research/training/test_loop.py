@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("jax", reason="training needs the train extra")
 
-from amortized_kde.data.summary import moments
+from amortized_kde.data.sample import moments
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.learned.network import forward
@@ -188,7 +188,7 @@ def test_shipped_cards_tell_how_the_model_was_made(name):
 def test_shipped_selector_is_the_formula():
     """Features of T(S), the network, times the half-width: for one sample, by hand."""
     import amortized_kde as akde
-    from amortized_kde.data.sample import read_samples
+    from amortized_kde.data.reading import read_samples
     from amortized_kde.learned.store import load_model
 
     x = np.random.default_rng(0).uniform(2.0, 5.0, size=40)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from amortized_kde.data.summary import moments
+from amortized_kde.data.sample import moments
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.learned.paper.features import CONVENTIONS, network_inputs
 from amortized_kde.research.tasks import draw_tasks, world

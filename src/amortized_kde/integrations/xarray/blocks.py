@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.data.sample import read_samples
-from amortized_kde.data.support import read_bounds, rows_outside
+from amortized_kde.data.reading import read_bounds, read_samples
 from amortized_kde.ensembles import answers
 from amortized_kde.ensembles.atoms import atom_shares
 from amortized_kde.ensembles.reading import (
@@ -64,7 +63,7 @@ def bandwidth_block(members: Array, *, options: Options) -> Array:
     """One bandwidth a cell."""
     selector, bounds = find_selector(str(options.method)), read_bounds(options.bounds)
     samples = read_samples(members, axis=-1, ascending=selector.ascending)
-    outside = rows_outside(samples, bounds)
+    outside = samples.outside(bounds)
     selection = selector.select(samples, bounds, threads=options.threads)
     selection.bandwidths[outside] = np.nan
     if options.aloud:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.data.sample import Samples
-from amortized_kde.data.weights import evened_among_ties
+from amortized_kde.data.sample import Samples, evened_among_ties
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 
 # Up to so many points the network is asked at each.

@@ -15,9 +15,7 @@ from functools import partial
 import numpy as np
 
 from amortized_kde._types import Array, Flags, Index
-from amortized_kde.data.sample import Samples
-from amortized_kde.data.summary import moments, quantiles
-from amortized_kde.data.weights import evened_among_ties
+from amortized_kde.data.sample import Samples, evened_among_ties, moments, quantiles
 from amortized_kde.learned.adaptive.anchors import (
     LARGEST_TRAINED,
     MANY,

@@ -9,8 +9,7 @@ import math
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.data.sample import Samples
-from amortized_kde.data.weights import evened_among_ties
+from amortized_kde.data.sample import Samples, evened_among_ties
 from amortized_kde.density.moments import central_mass
 from amortized_kde.learned.adaptive.anchors import middles_of
 

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from amortized_kde._outcome import CONSTANT, OK, TOO_FEW, UNLIKE_TRAINING, Selection
 from amortized_kde._types import Array, Flags, Index
-from amortized_kde.data.sample import Sample, Samples
+from amortized_kde.data.sample import Sample, Samples, evened_among_ties
 from amortized_kde.data.support import Bounds
-from amortized_kde.data.weights import evened_among_ties
 from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED, middles_of
 from amortized_kde.learned.adaptive.features import ANSWERS, SAMPLE_FEATURES, Description, describe
 from amortized_kde.learned.adaptive.large import common_factor, evened

@@ -12,8 +12,7 @@ import numpy as np
 
 from amortized_kde._outcome import CONSTANT, OK, TOO_FEW, Selection
 from amortized_kde._types import Array
-from amortized_kde.data.sample import Samples
-from amortized_kde.data.summary import moments
+from amortized_kde.data.sample import Samples, moments
 from amortized_kde.data.support import Bounds
 from amortized_kde.learned.network import forward
 from amortized_kde.learned.paper.features import TRAINED_SIZES, moments_in_domain, network_inputs

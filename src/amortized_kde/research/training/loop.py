@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.summary import moments
+from amortized_kde.data.sample import moments
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.network import Layer, forward
 from amortized_kde.learned.paper.features import CONVENTIONS, moments_in_domain, network_inputs

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from amortized_kde._types import Array, Flags, Index
-from amortized_kde.data.support import Bounds, read_bounds
+from amortized_kde.data.reading import read_bounds
+from amortized_kde.data.support import Bounds
 from amortized_kde.ensembles.dressing import Dressing, dressed
 from amortized_kde.ensembles.reading import check_bounds_and_atoms
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
