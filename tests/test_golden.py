@@ -20,7 +20,6 @@ import pytest
 from safetensors.numpy import save
 
 import amortized_kde as akde
-from amortized_kde._compare import held_out_scores
 from amortized_kde.data.reading import read_sample
 from amortized_kde.data.sample import moments
 from amortized_kde.ensembles import Dressing
@@ -152,7 +151,7 @@ def selector_answers(method):
         batches.append(akde.bandwidth(many, axis=-1, method=method, weights=weights))
     out["batch"] = np.concatenate([batch.ravel() for batch in batches])
     x = SHAPES[1](rng, 45)
-    rows = [held_out_scores(x, [method], bounds=bounds, folds=5)[0] for bounds in (None, (0, None))]
+    rows = [akde.compare(x, methods=[method], bounds=bounds, folds=5).rows[0] for bounds in (None, (0, None))]
     out["held out"] = np.array([[row.score.value, row.score.standard_error, row.modes] for row in rows])
     return out
 

@@ -1,6 +1,7 @@
 """Probability densities from one-dimensional samples, judged by the logarithmic score."""
 
 from amortized_kde import ensembles, errors
+from amortized_kde._compare import compare
 from amortized_kde.density import KernelDensity
 from amortized_kde.estimate import bandwidth, fit, selectors
 from amortized_kde.learned.store import models
@@ -10,6 +11,7 @@ __all__ = [
     "KernelDensity",
     "__version__",
     "bandwidth",
+    "compare",
     "ensembles",
     "errors",
     "fit",

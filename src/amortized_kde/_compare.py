@@ -1,25 +1,32 @@
-"""Which selector does best on one sample: scores of observations that the fit did not see.
+"""Methods side by side on one sample, judged by the score of observations that the fit did not see.
 
-A sample and names of selectors enter, one row of results a selector leaves. In each fold a selector sees only the
-training part, and the observations left out are scored under the density it chose; a leave-one-out score on the whole
-sample would favour ``lcv``, which maximises just that.
+A leave-one-out score on the whole sample would favour ``lcv``, which maximises just that; here a method chooses its
+smoothing in every fold anew.
 """
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from amortized_kde._types import Array, Index
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.reading import read_bounds, read_sample
 from amortized_kde.data.sample import Sample
 from amortized_kde.data.support import check_inside
-from amortized_kde.density import KernelDensity
-from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning, InvalidParameterError
-from amortized_kde.estimate import fit
+from amortized_kde.density import KernelDensity, plotting
+from amortized_kde.density.html import table_html
+from amortized_kde.errors import (
+    AmortizedKdeError,
+    AmortizedKdeWarning,
+    DegenerateSampleError,
+    InvalidParameterError,
+    MissingExtraError,
+)
+from amortized_kde.estimate import fit, selectors
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.score import LN2, Mean, paired_difference
 from amortized_kde.selection import find_selector
@@ -30,14 +37,30 @@ FOLDS = 10
 # A mode counts if it rises by 2 % of the highest one above its surroundings: the paper's diagnostic (note to Table 2).
 PROMINENCE = 0.02
 
+_HEADER = ("method", "bandwidth", "score", "s.e.", "to best ± s.e.", "modes")
+
 
 @dataclass(frozen=True)
-class HeldOutScore:
-    """What one selector did on one sample; None where it had no answer, and then `failure` says why.
+class ComparisonRow:
+    """The result of one method; None where it has none, and then `failure` says why.
 
-    `bandwidth`, `modes` (how many) and `density` belong to the fit on the whole sample. `score` is the mean over all
-    observations, in bits, each scored in the fold that left it out; `difference` is that mean minus the best row's,
-    paired by observation. `note` tells of documented fallbacks.
+    Attributes
+    ----------
+    method : str
+    bandwidth : float
+        Of the fit on the whole sample, in data units.
+    score : Mean
+        Mean held-out score in bits, with its standard error.
+    difference : Mean
+        `score` minus that of the best method, paired by observation.
+    modes : int
+        Number of modes of the fit on the whole sample.
+    failure : str
+        Why there is no density or no score.
+    note : str
+        Warnings of the fits, with their counts.
+    density : KernelDensity
+        The fit on the whole sample.
     """
 
     method: str
@@ -49,81 +72,238 @@ class HeldOutScore:
     note: str | None
     density: KernelDensity | None = field(default=None, repr=False, compare=False)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row as plain data, without the density."""
+        return {
+            "method": self.method,
+            "bandwidth": self.bandwidth,
+            "score": self.score and self.score.value,
+            "standard_error": self.score and self.score.standard_error,
+            "to_best": self.difference and self.difference.value,
+            "to_best_standard_error": self.difference and self.difference.standard_error,
+            "modes": self.modes,
+            "failure": self.failure,
+            "note": self.note,
+        }
 
-def held_out_scores(
+    def _cells(self, *, best: bool) -> tuple[str, ...]:
+        score, difference = self.score, self.difference
+        to_best = "-" if difference is None else f"{difference.value:+.4f} ± {difference.standard_error:.4f}"
+        return (
+            self.method,
+            "-" if self.bandwidth is None else f"{self.bandwidth:.6g}",
+            "-" if score is None else f"{score.value:.4f}",
+            "-" if score is None else f"{score.standard_error:.4f}",
+            "best" if best else to_best,
+            "-" if self.modes is None else str(self.modes),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Methods compared on one sample, as `compare` returns it; iterating gives the rows.
+
+    Attributes
+    ----------
+    rows : tuple of ComparisonRow
+        Lowest score first; methods without a score last.
+    folds : int
+        Number of folds; the number of points if each is a fold of its own.
+    points : ndarray of shape (n,)
+        The sample, ascending, without values of weight zero.
+    """
+
+    rows: tuple[ComparisonRow, ...]
+    folds: int
+    points: Array = field(compare=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[ComparisonRow]:
+        return iter(self.rows)
+
+    @property
+    def protocol(self) -> str:
+        """How observations were held out: "10-fold held-out", or "leave-one-out"."""
+        return f"{self.folds}-fold held-out" if self.folds < self.points.size else "leave-one-out"
+
+    @property
+    def title(self) -> str:
+        """What the scores are."""
+        return f"{self.protocol} logarithmic score in bits; lower is better"
+
+    @property
+    def remarks(self) -> list[str]:
+        """Failures and notes, one sentence each, beginning with the method."""
+        texts = [(row.method, text) for row in self.rows for text in (row.failure, row.note) if text is not None]
+        return [f"{method}: {text.removeprefix(f'{method}: ')}" for method, text in texts]
+
+    def _table(self) -> list[tuple[str, ...]]:
+        return [row._cells(best=i == 0 and row.score is not None) for i, row in enumerate(self.rows)]
+
+    def __repr__(self) -> str:
+        table = [_HEADER, *self._table()]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = (
+            "  ".join([cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]).rstrip() for cells in table
+        )
+        remarks = ["", *self.remarks] if self.remarks else []
+        return "\n".join([self.title, "", *lines, *remarks])
+
+    def _repr_html_(self) -> str:
+        return table_html(self.title, _HEADER, self._table(), self.remarks)
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise MissingExtraError("to_frame needs pandas; install it with: pip install pandas") from None
+        return DataFrame([row.as_dict() for row in self.rows])
+
+    def curves(self, count: int = 512) -> dict[str, tuple[Array, Array]]:
+        """Return the curve of each method that has a density: a label, and arguments and density of shape (count,).
+
+        Raises
+        ------
+        DegenerateSampleError
+            If no method has a density.
+        """
+        curves = {}
+        for row in self.rows:
+            if row.density is not None:
+                score = "" if row.score is None else f"\n{row.score.value:.4f} bits"
+                grid = row.density.grid(count)
+                curves[f"{row.method}, bandwidth {row.bandwidth:.4g}{score}"] = (grid, row.density.pdf(grid))
+        if not curves:
+            raise DegenerateSampleError(f"no method has a density of this sample; the first: {self.rows[0].failure}")
+        return curves
+
+    def plot(self, ax: Any = None, *, count: int = 512) -> Any:
+        """Draw the density of every method that has one.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes for all curves together; default: a new pyplot figure with one panel per method.
+        count : int
+            Number of arguments of each curve.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            `ax`, or the axes of the first panel.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        DegenerateSampleError
+            If no method has a density.
+        """
+        curves = self.curves(count)
+        bounds = next(row.density.bounds for row in self.rows if row.density is not None)
+        if ax is None:
+            make_figure = plotting.new_pyplot_figure
+            return plotting.draw_comparison(
+                curves, points=self.points, bounds=bounds, name="x", make_figure=make_figure
+            )
+        for label, (grid, density) in curves.items():
+            ax.plot(grid, density, label=label.replace("\n", ", "))
+        plotting.draw_ground(ax, self.points, bounds)
+        ax.legend(frameon=False, fontsize=9)
+        return ax
+
+
+def compare(
     x: ArrayLike,
-    methods: Sequence[str],
     *,
+    methods: Sequence[str] | None = None,
     bounds: Sequence[float | None] | None = None,
     weights: ArrayLike | None = None,
     folds: int = FOLDS,
     rng: np.random.Generator | int = 0,
     threads: int | None = None,
-) -> list[HeldOutScore]:
-    r"""Compare selectors on one sample by the score of held-out observations, best first.
+) -> Comparison:
+    r"""Compare methods on one sample by the score of held-out observations.
 
     .. math:: \frac1n \sum_{k} \sum_{i \in k} -\log_2 q_{-k}(x_i),
 
-    with q_-k the density that the selector makes of all observations outside fold k. With weights it is the weighted
+    where q_-k is the density that a method estimates from all observations outside fold k; with weights, the weighted
     mean over the observations.
 
     Parameters
     ----------
     x : array_like of shape (n,)
         The sample, in data units.
-    methods : sequence of str
-        Names from `selectors()`.
+    methods : sequence of str, optional
+        Names from `selectors()`; default: all of them, of which some take time of order n^2.
     bounds : (float or None, float or None), optional
         Hard limits of every density.
     weights : array_like of shape (n,), optional
-        Importance weights; observations of weight zero are left out.
+        Importance weights; observations of weight zero are dropped.
     folds : int
-        Number of random folds, of sizes that differ by one at most; with fewer than so many observations each is a
-        fold of its own.
+        Number of random folds, of sizes that differ by at most one; with n <= `folds`, one observation each.
     rng : numpy.random.Generator or int
-        What deals the observations out; the same seed gives the same folds, in whatever order `x` is.
+        Generator or seed that assigns observations to folds. The order of `x` does not matter.
     threads : int, optional
-        At most so many threads; by default all cores.
+        At most this many threads; default: all cores.
 
     Returns
     -------
-    list of HeldOutScore
-        Lowest score first; methods without one last. A method that fails never spoils the others.
+    Comparison
+        A table with one row per method, lowest score first. A method that fails has its row last, which says why.
 
     Raises
     ------
     InvalidSampleError, InvalidBoundsError, InvalidParameterError
-        For input that cannot be used; the sentence says why.
+        If the input cannot be used.
 
     Examples
     --------
-    >>> rows = held_out_scores([1, 2, 2.5, 3, 4, 7, 8, 8.5, 9, 12], ["silverman", "scott"])
-    >>> [(row.method, round(row.score.value, 3), row.modes) for row in rows]
-    [('scott', 4.117, 1), ('silverman', 4.124, 2)]
+    >>> compare([1, 2, 2.5, 3, 4, 7, 8, 8.5, 9, 12], methods=["silverman", "scott"])
+    leave-one-out logarithmic score in bits; lower is better
+    <BLANKLINE>
+    method     bandwidth   score    s.e.    to best ± s.e.  modes
+    scott        2.45839  4.1170  0.1910              best      1
+    silverman    2.08732  4.1240  0.2471  +0.0070 ± 0.0587      2
     """
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or folds < 2:
         raise InvalidParameterError(f"folds must be a whole number of at least 2, not {folds!r}.")
-    names = tuple(dict.fromkeys(methods))
+    names = (
+        (methods,) if isinstance(methods, str) else selectors() if methods is None else tuple(dict.fromkeys(methods))
+    )
     if not names:
         raise InvalidParameterError("there is nothing to compare; name at least one method.")
     for name in names:
         find_selector(name)
     sample = read_sample(x, weights=weights)
-    # Equal weights take the path of none.
+    # Equal weights give the same bits as none.
     sample = Sample(sample.values, sample.as_batch().weights)
     check_inside(sample.values, read_bounds(bounds))
-    fold = np.random.default_rng(rng).permutation(sample.values.size) % min(folds, sample.values.size)
-    return _rank([_judge(name, sample, fold, bounds, threads) for name in names], sample.weights)
+    n = sample.values.size
+    fold = np.random.default_rng(rng).permutation(n) % min(folds, n)
+    rows = _rank([_judge(name, sample, fold, bounds, threads) for name in names], sample.weights)
+    return Comparison(rows, min(int(folds), n), sample.values)
 
 
-def _judge(method: str, sample: Sample, fold: Index, bounds: Limits, threads: int | None) -> tuple[HeldOutScore, Array]:
-    """One row, not yet compared, and the score of each observation (empty if there is none)."""
-    # A single observation leaves nothing to fit on.
+def _judge(
+    method: str, sample: Sample, fold: Index, bounds: Limits, threads: int | None
+) -> tuple[ComparisonRow, Array]:
+    """Return a row without its difference, and the score of each observation (empty if there is none)."""
+    # A single observation leaves nothing to fit.
     training = [_part(sample, fold != k) for k in range(int(fold.max()) + 1)] if sample.values.size > 1 else []
     (whole, *parts), note = _fit_all([sample, *training], method, bounds, threads)
     scores = _scores(sample.values, fold, parts, threads)
     density = whole if isinstance(whole, KernelDensity) else None
-    row = HeldOutScore(
+    row = ComparisonRow(
         method=method,
         bandwidth=None if density is None else density.bandwidth,
         score=paired_difference(scores, np.zeros(scores.size), weights=sample.weights) if scores.size else None,
@@ -136,35 +316,35 @@ def _judge(method: str, sample: Sample, fold: Index, bounds: Limits, threads: in
     return row, scores
 
 
-def _part(sample: Sample, kept: NDArray[np.bool_]) -> Sample:
+def _part(sample: Sample, kept: Flags) -> Sample:
     return Sample(sample.values[kept], None if sample.weights is None else sample.weights[kept])
 
 
 def _fit_all(
     samples: list[Sample], method: str, bounds: Limits, threads: int | None
 ) -> tuple[list[KernelDensity | str], str | None]:
-    """A density or a sentence of failure for each, and what warnings there were and how often."""
-    found: list[KernelDensity | str] = [""] * len(samples)
+    """Return a density or an error message for each sample, and the warnings with their counts."""
+    results: list[KernelDensity | str] = [""] * len(samples)
 
     def work(start: int, stop: int) -> None:
         for k in range(start, stop):
             try:
                 part = samples[k]
-                found[k] = fit(part.values, weights=part.weights, bounds=bounds, method=method, threads=1)
+                results[k] = fit(part.values, weights=part.weights, bounds=bounds, method=method, threads=1)
             except AmortizedKdeError as error:
-                found[k] = str(error)
+                results[k] = str(error)
 
     # Recorded around all threads, not in each: the list of filters belongs to the process.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AmortizedKdeWarning)
         operations = sum(float(part.values.size) ** 2 for part in samples)
         run_in_pieces(work, len(samples), operations=operations, threads=threads)
-    told = Counter(str(warning.message) for warning in caught if issubclass(warning.category, AmortizedKdeWarning))
-    return found, " ".join(f"{text} ({count} of {len(samples)} fits)" for text, count in told.items()) or None
+    counts = Counter(str(warning.message) for warning in caught if issubclass(warning.category, AmortizedKdeWarning))
+    return results, " ".join(f"{text} ({count} of {len(samples)} fits)" for text, count in counts.items()) or None
 
 
 def _scores(values: Array, fold: Index, parts: list[KernelDensity | str], threads: int | None) -> Array:
-    """Each observation's score under the density of its fold; empty if a fold has none."""
+    """Return each observation's score under the density of its fold; empty if a fold has none."""
     scores = np.empty(values.size if parts else 0)
     for k, density in enumerate(parts):
         if isinstance(density, str):
@@ -180,11 +360,11 @@ def _failure(whole: KernelDensity | str, parts: list[KernelDensity | str]) -> st
     return f"in {len(failed)} of {len(parts)} folds: {failed[0]}" if failed else None
 
 
-def _rank(results: list[tuple[HeldOutScore, Array]], weights: Array | None) -> list[HeldOutScore]:
-    """Best first, with the paired difference of every score to the best."""
+def _rank(results: list[tuple[ComparisonRow, Array]], weights: Array | None) -> tuple[ComparisonRow, ...]:
+    """Sort by score and fill in the paired difference to the best."""
     means = [(row.score.value, row, scores) for row, scores in results if row.score is not None]
     scored = [(row, scores) for _, row, scores in sorted(means, key=lambda entry: entry[0])]
     ranked = [
         replace(row, difference=paired_difference(scores, scored[0][1], weights=weights)) for row, scores in scored
     ]
-    return ranked + [row for row, scores in results if not scores.size]
+    return (*ranked, *(row for row, scores in results if not scores.size))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import amortized_kde as akde
-from amortized_kde._compare import held_out_scores
 from amortized_kde.app import comparing
 from amortized_kde.app.comparing import (
     check_spread,
@@ -54,7 +53,7 @@ def test_samples_without_spread():
 def test_scores_are_the_librarys():
     names = ["silverman", "scott", "amortized"]
     found = compare(ERUPTIONS, names, BOUNDS)
-    assert list(found.rows.values()) == held_out_scores(ERUPTIONS, names, bounds=BOUNDS)
+    assert list(found.rows.values()) == list(akde.compare(ERUPTIONS, methods=names, bounds=BOUNDS))
     assert found.protocol == "10-fold held-out score"
 
 

@@ -15,7 +15,6 @@ import pytest
 from typer.testing import CliRunner
 
 import amortized_kde as akde
-from amortized_kde._compare import held_out_scores
 from amortized_kde.cli import app, main
 from amortized_kde.integrations.tables import read_column
 
@@ -152,7 +151,7 @@ def test_missing_values_are_left_out_on_request(run, file):
 def test_compare_prints_the_rows_best_first(run, waiting):
     names = ["scott", "silverman", "lcv"]
     status, out, _ = run("compare", GEYSER, "--column", "waiting", "--bounds", 0, "none", "--methods", ",".join(names))
-    rows = held_out_scores(waiting, names, bounds=(0, None))
+    rows = akde.compare(waiting, methods=names, bounds=(0, None)).rows
     lines = out.splitlines()
     start = lines.index("10-fold held-out logarithmic score in bits; lower is better") + 3
     assert status == 0
@@ -169,7 +168,7 @@ def test_compare_in_json_and_in_one_picture(run, tmp_path, waiting):
     plot = tmp_path / "all.svg"
     options = ("--column", "waiting", "--methods", "silverman,lcv", "--folds", 5, "--json", "--plot", plot)
     status, out, _ = run("compare", GEYSER, *options)
-    said, rows = json.loads(out), held_out_scores(waiting, ["silverman", "lcv"], folds=5)
+    said, rows = json.loads(out), akde.compare(waiting, methods=["silverman", "lcv"], folds=5).rows
     assert (status, said["protocol"], said["files"]) == (0, "5-fold held-out", [str(plot)])
     assert [row["method"] for row in said["rows"]] == [row.method for row in rows]
     assert [row["score"] for row in said["rows"]] == [row.score.value for row in rows]
@@ -248,7 +247,7 @@ def test_fit_takes_weights(run, weighed):
 def test_compare_and_score_take_weights(run, weighed):
     name, x, w = weighed
     status, out, _ = run("compare", name, "--weights", "w", "--methods", "silverman,sheather-jones-r", "--json")
-    rows = held_out_scores(x, ["silverman", "sheather-jones-r"], weights=w)
+    rows = akde.compare(x, methods=["silverman", "sheather-jones-r"], weights=w).rows
     assert status == 0
     assert [row["score"] for row in json.loads(out)["rows"]] == [rows[0].score.value, None]
     _, out, _ = run("score", name, "--weights", "w", "--outcomes", name, "--method", "scott", "--json")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import amortized_kde as akde
-from amortized_kde._compare import FOLDS, PROMINENCE, HeldOutScore, held_out_scores
+from amortized_kde._compare import FOLDS, PROMINENCE, ComparisonRow
 from amortized_kde._types import Array
 from amortized_kde.app.turns import in_turn
 from amortized_kde.data.reading import read_bounds, read_sample
@@ -44,7 +44,7 @@ class Fitted:
 class Comparison:
     """Held-out scores by method, and how they were made."""
 
-    rows: dict[str, HeldOutScore]
+    rows: dict[str, ComparisonRow]
     protocol: str
 
 
@@ -102,7 +102,7 @@ def compare(values: Array, methods: Sequence[str], bounds: Limits) -> Comparison
     drawn = _drawn(values)
     names = [name for name in methods if name not in _PAIRS or values.size <= _MOST_FOR_PAIRS]
     with in_turn():
-        rows = held_out_scores(drawn, names, bounds=bounds) if names else []
+        rows = akde.compare(drawn, methods=names, bounds=bounds).rows if names else ()
     protocol = f"{FOLDS}-fold held-out score" if drawn.size > FOLDS else "leave-one-out score"
     if drawn is not values:
         protocol += f" of {_MOST_SCORED:,} values drawn at random from {values.size:,}, to save time"

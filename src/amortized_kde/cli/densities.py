@@ -1,18 +1,17 @@
 """The commands for samples: fit, compare, score."""
 
 import math
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, read_limits
-from amortized_kde.cli.reports import about_row, print_comparison, print_facts, print_json
+from amortized_kde.cli.reports import print_facts, print_json
 from amortized_kde.errors import DegenerateSampleError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from amortized_kde._compare import HeldOutScore
+    from amortized_kde._compare import Comparison
     from amortized_kde.density import KernelDensity
     from amortized_kde.integrations.tables import Column
 
@@ -98,27 +97,25 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Put the selectors side by side: bandwidth, held-out score, modes."""
-    from amortized_kde import selectors
-    from amortized_kde._compare import held_out_scores
+    import amortized_kde as akde
     from amortized_kde.integrations.tables import read_column
 
-    names = selectors() if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    names = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     data = read_column(file, column, weights=weights, nan=nan.value)
     limits = read_limits(bounds)
-    rows = held_out_scores(data.values, names, bounds=limits, weights=data.weights, folds=folds, threads=threads)
-    if all(row.bandwidth is None for row in rows):
+    found = akde.compare(data.values, methods=names, bounds=limits, weights=data.weights, folds=folds, threads=threads)
+    if all(row.density is None for row in found):
         raise DegenerateSampleError(
-            f"no method has an answer for column {data.name!r} of {data.source}; the first: {rows[0].failure}"
+            f"no method has an answer for column {data.name!r} of {data.source}; the first: {found.rows[0].failure}"
         )
     if plot is not None:
-        _draw_all(plot, rows, data, limits, grid)
-    used = data.values.size if data.weights is None else int((data.weights > 0.0).sum())
-    protocol = f"{folds}-fold held-out" if folds < used else "leave-one-out"
+        _draw_all(plot, found, data, limits, grid)
     facts = {**_about_data(data), "bounds": limits or (None, None), "files": [] if plot is None else [plot]}
     if as_json:
-        print_json({**facts, "protocol": protocol, "rows": [about_row(row) for row in rows]})
+        print_json({**facts, "protocol": found.protocol, "rows": [row.as_dict() for row in found]})
     else:
-        print_comparison(facts, rows, protocol)
+        print_facts(facts)
+        typer.echo(f"\n{found}")
 
 
 def score(
@@ -191,20 +188,16 @@ def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) ->
 
 def _draw_all(
     path: str,
-    rows: Iterable["HeldOutScore"],
+    found: "Comparison",
     data: "Column",
     bounds: tuple[float | None, float | None] | None,
     grid: int,
 ) -> None:
     from amortized_kde.density import plotting
 
-    curves = {}
-    for row in rows:
-        if row.density is not None:
-            at = row.density.grid(grid)
-            judged = "" if row.score is None else f"\n{row.score.value:.4f} bits"
-            curves[f"{row.method}, bandwidth {row.bandwidth:.4g}{judged}"] = (at, row.density.pdf(at))
-    ax = plotting.draw_comparison(curves, points=data.values, bounds=bounds or (None, None), name=_axis_name(data))
+    ax = plotting.draw_comparison(
+        found.curves(grid), points=data.values, bounds=bounds or (None, None), name=_axis_name(data)
+    )
     _save(ax, path)
 
 

@@ -1,16 +1,10 @@
-"""What the commands print: facts in lines or as JSON, and the comparison's table."""
+"""What the commands print: facts in lines or as JSON."""
 
 import json
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
-
-if TYPE_CHECKING:
-    from amortized_kde._compare import HeldOutScore
-    from amortized_kde.score import Mean
-
 
 LABELS = {"interval_90": "90 % interval", "files": "wrote"}
 
@@ -54,46 +48,3 @@ def _console() -> Any:
 
     # So wide that rich cuts no number and breaks no line, in a pipe or on a narrow terminal.
     return Console(width=10_000, markup=False, highlight=False, emoji=False)
-
-
-def print_comparison(facts: dict[str, Any], rows: Sequence["HeldOutScore"], protocol: str) -> None:
-    """Print the comparison's table and its remarks."""
-    from rich.table import Table
-
-    print_facts(facts)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("method")
-    for name in ("bandwidth", "score", "s.e.", "to best ± s.e.", "modes"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(
-            row.method,
-            "-" if row.bandwidth is None else f"{row.bandwidth:.6g}",
-            *(("-", "-") if row.score is None else (f"{row.score.value:.4f}", f"{row.score.standard_error:.4f}")),
-            "-" if row.difference is None else _difference_in_words(row.difference, best=row is rows[0]),
-            "-" if row.modes is None else str(row.modes),
-        )
-    typer.echo(f"\n{protocol} logarithmic score in bits; lower is better\n")
-    _console().print(table)
-    remarks = [(row.method, text) for row in rows for text in (row.failure, row.note) if text is not None]
-    for i, (method, text) in enumerate(remarks):
-        typer.echo("\n" * (i == 0) + f"{method}: {text.removeprefix(f'{method}: ')}")
-
-
-def about_row(row: "HeldOutScore") -> dict[str, Any]:
-    """Give a row of the comparison as plain data."""
-    return {
-        "method": row.method,
-        "bandwidth": row.bandwidth,
-        "score": row.score and row.score.value,
-        "standard_error": row.score and row.score.standard_error,
-        "to_best": row.difference and row.difference.value,
-        "to_best_standard_error": row.difference and row.difference.standard_error,
-        "modes": row.modes,
-        "failure": row.failure,
-        "note": row.note,
-    }
-
-
-def _difference_in_words(difference: "Mean", *, best: bool) -> str:
-    return "best" if best else f"{difference.value:+.4f} ± {difference.standard_error:.4f}"

@@ -5,7 +5,7 @@ text around them, so that it can be read on light and dark ground.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -34,6 +34,14 @@ def density_html(
         '<div style="display:flex;flex-wrap:wrap;gap:1em;align-items:center">'
         f'{_svg(title, grid, density, band, bounds)}<table style="color:inherit">{rows}</table></div>'
     )
+
+
+def table_html(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], remarks: Iterable[str]) -> str:
+    """Return a table with a title above and remarks below; all texts are escaped."""
+    lines = [("th", header), *(("td", row) for row in rows)]
+    body = "".join(f"<tr>{''.join(_cell(kind, text) for text in line)}</tr>" for kind, line in lines)
+    below = "".join(f"<p>{escape(remark)}</p>" for remark in remarks)
+    return f'<div><p>{escape(title)}</p><table style="color:inherit">{body}</table>{below}</div>'
 
 
 def _cell(kind: str, text: str) -> str:

@@ -1,7 +1,7 @@
 """Pictures from plain arrays, on matplotlib axes. Matplotlib is imported when the first one is drawn."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,14 @@ def new_figure(width: float, height: float) -> Any:
             "pictures need matplotlib; install it with: pip install 'amortized-kde[plot]'"
         ) from None
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def new_pyplot_figure(width: float, height: float) -> Any:
+    """Return an empty pyplot figure, in inches."""
+    new_figure(width, height)
+    from matplotlib import pyplot
+
+    return pyplot.figure(figsize=(width, height), layout="constrained")
 
 
 def _current_axes() -> Any:
@@ -130,6 +138,7 @@ def draw_comparison(
     points: Array,
     bounds: tuple[float | None, float | None],
     name: str,
+    make_figure: Callable[[float, float], Any] = new_figure,
 ) -> Any:
     """Draw densities over a histogram of the points, each in a panel of its own with the others in grey behind it.
 
@@ -138,7 +147,7 @@ def draw_comparison(
     """
     across = 2 if len(densities) == 4 else min(3, len(densities))
     down = -(-len(densities) // across)
-    figure = new_figure(3.2 * across + 0.6, 2.4 * down + 0.4)
+    figure = make_figure(3.2 * across + 0.6, 2.4 * down + 0.4)
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     # Rice's rule: unlike rules with a width it cannot ask for a million bins because of one outlier.
     heights, edges = np.histogram(points, bins=min(200, int(np.ceil(2.0 * np.cbrt(points.size)))), density=True)
