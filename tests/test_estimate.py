@@ -224,7 +224,7 @@ def test_classical_selectors_ignore_the_bounds(method):
     assert (free == bounded) == (method != "lcv")
 
 
-def test_fit_keeps_what_it_was_told():
+def test_fit_keeps_its_options():
     d = akde.fit(X, bounds=(0, None), method="silverman")
     assert d.bandwidth == akde.bandwidth(X, method="silverman")
     assert d.bounds == (0.0, None)
@@ -362,12 +362,12 @@ def test_binned_densities_obey_the_laws(name, method):
     shuffled = akde.fit(np.random.default_rng(1).permutation(x), bounds=bounds, method=method, threads=1)
     assert np.array_equal(shuffled.pdf(y, threads=1), found)
     shift, factor = 3.7, 1e4
-    told = bounds and tuple(None if end is None else shift + factor * end for end in bounds)
-    moved = akde.fit(shift + factor * x, bounds=told, method=method)
+    scaled = bounds and tuple(None if end is None else shift + factor * end for end in bounds)
+    moved = akde.fit(shift + factor * x, bounds=scaled, method=method)
     inside = np.clip(shift + factor * y, *moved.support())
     np.testing.assert_allclose(factor * moved.pdf(inside), found, rtol=1e-6, atol=1e-12 * found.max())
-    told = bounds and tuple(None if end is None else -end for end in bounds[::-1])
-    np.testing.assert_allclose(akde.fit(-x, bounds=told, method=method).pdf(-y), found, rtol=1e-6)
+    mirrored = bounds and tuple(None if end is None else -end for end in bounds[::-1])
+    np.testing.assert_allclose(akde.fit(-x, bounds=mirrored, method=method).pdf(-y), found, rtol=1e-6)
 
 
 def test_a_large_sample_takes_no_more_memory_than_a_few_times_its_own():

@@ -82,9 +82,9 @@ def test_nodes_against_mpmath():
     # The upper half has all of it, by symmetry; every eighth node suffices.
     with mpmath.workdps(60):
         exact = hermite_nodes(256, 128)[::8]
-        for (node, weight), found, share in zip(exact, t[128::8], weights[128::8], strict=True):
+        for (node, weight), found, rounded in zip(exact, t[128::8], weights[128::8], strict=True):
             assert abs(node - found) < 1e-13
-            assert abs(weight - share) <= 1e-12 * max(share, 1e-16)
+            assert abs(weight - rounded) <= 1e-12 * max(rounded, 1e-16)
     assert math.fsum(weights) == pytest.approx(1.0, abs=1e-15)
 
 
@@ -174,11 +174,11 @@ def test_paired_differences():
 def test_weighted_paired_differences():
     rng = np.random.default_rng(7)
     a, b, w = *rng.standard_normal((2, 50)), rng.gamma(1.0, 1.0, 50)
-    found, shares = paired_difference(a, b, weights=w), w / w.sum()
-    mean, n = np.sum(shares * (a - b)), 1.0 / np.sum(shares**2)
+    found, v = paired_difference(a, b, weights=w), w / w.sum()
+    mean, n = np.sum(v * (a - b)), 1.0 / np.sum(v**2)
     assert found.value == pytest.approx(mean, rel=1e-12)
     assert found.standard_error == pytest.approx(
-        math.sqrt(np.sum(shares**2 * (a - b - mean) ** 2) * n / (n - 1.0)), rel=1e-12
+        math.sqrt(np.sum(v**2 * (a - b - mean) ** 2) * n / (n - 1.0)), rel=1e-12
     )
     equal, none = paired_difference(a, b, weights=np.full(50, 3.0)), paired_difference(a, b)
     assert equal.value == pytest.approx(none.value, rel=1e-12)

@@ -108,7 +108,7 @@ class Comparison:
     rows : tuple of ComparisonRow
         Lowest score first; methods without a score last.
     folds : int
-        Number of folds; the number of points if each is a fold of its own.
+        Number of folds, at most the number of points.
     points : ndarray of shape (n,)
         The sample, ascending, without values of weight zero.
     """

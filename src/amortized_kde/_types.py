@@ -1,4 +1,4 @@
-"""Names of array types."""
+"""Names of NumPy array types."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,7 +1,7 @@
-"""The exceptions and warnings that this package raises.
+"""Exceptions and warnings.
 
-Every exception is also the built-in kind that a caller would expect to catch.
-Each message is one sentence: what was wrong, where, and what to do.
+Every exception also derives from the built-in that a caller would expect. A message says what is wrong, where, and what
+to do.
 """
 
 __all__ = [
@@ -20,11 +20,11 @@ __all__ = [
 
 
 class AmortizedKdeError(Exception):
-    """Whatever this package raises on purpose."""
+    """Base of all exceptions of this package."""
 
 
 class InvalidSampleError(AmortizedKdeError, ValueError):
-    """A sample, its weights or its outcomes cannot be used: empty, missing, infinite, not numbers, wrong shape."""
+    """A sample, its weights or outcomes are empty, missing, infinite, not numeric or of the wrong shape."""
 
 
 class InvalidBoundsError(AmortizedKdeError, ValueError):
@@ -32,15 +32,15 @@ class InvalidBoundsError(AmortizedKdeError, ValueError):
 
 
 class InvalidParameterError(AmortizedKdeError, ValueError):
-    """An option is outside its range, or a method has no such name."""
+    """An option is outside its range, or no method has the given name."""
 
 
 class DegenerateSampleError(AmortizedKdeError, ValueError):
-    """The sample is well formed, but carries no scale from which a bandwidth could follow."""
+    """The sample has no scale from which to choose a bandwidth: a single value, or all values equal."""
 
 
 class UnreadableFileError(AmortizedKdeError, OSError):
-    """A file cannot be read, or does not hold what was asked of it."""
+    """A file cannot be read, or does not hold what it should."""
 
 
 class MissingExtraError(AmortizedKdeError, ImportError):
@@ -48,16 +48,16 @@ class MissingExtraError(AmortizedKdeError, ImportError):
 
 
 class AmortizedKdeWarning(UserWarning):
-    """Whatever this package warns of."""
+    """Base of all warnings of this package."""
 
 
 class FallbackWarning(AmortizedKdeWarning):
-    """A selector could not answer in its own way and took the documented other one."""
+    """A selector could not be applied as defined and used its documented fallback."""
 
 
 class BadRowsWarning(AmortizedKdeWarning):
-    """Some samples of a batch have no answer; theirs is NaN."""
+    """Some samples of a batch have no result; theirs is NaN."""
 
 
 class UnlikeTrainingWarning(AmortizedKdeWarning):
-    """A sample is unlike all that a model was trained on; its answer is sound, but not known to be good."""
+    """A sample is unlike the training data of a model; its result is valid, but its accuracy is unknown."""

@@ -1,7 +1,6 @@
-"""The logarithmic score: bits, lower is better.
+"""The logarithmic score in bits, its expectation, and paired differences.
 
-Densities and outcomes enter, scores and their paired differences leave. One bit less means twice the density at the
-outcomes, on average (paper, section 2.2).
+Lower is better: one bit less is twice the density at the outcomes, as a geometric mean (paper, section 2.2).
 """
 
 import math
@@ -49,13 +48,13 @@ class Mean:
 
 
 def log_score(density: HasLogDensity, outcomes: ArrayLike) -> Any:
-    r"""Score :math:`-\log_2 q(x)` of a density at outcomes, in bits; lower is better (paper, eq. 5).
+    r"""Return the score :math:`-\log_2 q(x)` of a density at outcomes, in bits; lower is better (paper, eq. 5).
 
     Parameters
     ----------
     density : KernelDensity, or any object with `logpdf`
     outcomes : array_like
-        Where the truth fell, in data units. NaN gives NaN; an outcome outside the bounds gives infinity.
+        Observed values, in data units. NaN gives NaN; a value outside the bounds gives infinity.
 
     Returns
     -------
@@ -73,7 +72,7 @@ def log_score(density: HasLogDensity, outcomes: ArrayLike) -> Any:
 
 @cache
 def gauss_hermite(order: int) -> tuple[Array, Array]:
-    """Give the nodes and weights (which sum to 1) of Gauss-Hermite quadrature under the standard normal density."""
+    """Return nodes and weights, which sum to 1, of Gauss-Hermite quadrature under the standard normal density."""
     from scipy.special import roots_hermitenorm
 
     nodes, weights = roots_hermitenorm(order)
@@ -83,12 +82,12 @@ def gauss_hermite(order: int) -> tuple[Array, Array]:
 def expected_score_under_normal(
     density: HasLogDensity, *, mean: float = 0.0, sd: float = 1.0, nodes: int = NODES
 ) -> float:
-    r"""Expected score under a normal truth by Gauss-Hermite quadrature on the whole line (paper, Appendix C.1).
+    r"""Return the expected score under a normal density, by Gauss-Hermite quadrature (paper, Appendix C.1).
 
     .. math:: \sum_j \omega_j \{-\log_2 q(\mu + \sigma t_j)\}, \qquad \omega_j, t_j \text{ for weight } \phi.
 
-    Exact as a sum; as an integral only where the log-density is smooth on the scale of the nodes' spacing, which
-    bandwidths far below 0.1 sd are not.
+    The sum approximates the integral only where the log-density is smooth on the scale of the nodes' spacing, which it
+    is not for bandwidths far below 0.1 sd.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def expected_score_under_normal(
 
 
 def expected_score_by_draws(density: HasLogDensity, draws: ArrayLike) -> Mean:
-    """Expected score under a truth that is known by independent draws from it (paper, eq. 9).
+    """Return the mean score over independent draws from the true density (paper, eq. 9).
 
     Raises
     ------
@@ -115,13 +114,13 @@ def expected_score_by_draws(density: HasLogDensity, draws: ArrayLike) -> Mean:
 
 
 def paired_difference(scores: ArrayLike, others: ArrayLike, *, weights: ArrayLike | None = None) -> Mean:
-    r"""Mean of ``scores - others`` over the same tasks, with the standard error of that paired difference.
+    r"""Return the mean of ``scores - others``, paired entry by entry, with its standard error.
 
-    Negative means that `scores` are better. With weights, which sum to 1 after division, it is the weighted mean d, and
+    A negative mean says that `scores` are better. With weights w, normalised to sum 1, it is the weighted mean d, with
 
     .. math:: \mathrm{se}^2 = \frac{n}{n - 1} \sum_i w_i^2 (d_i - d)^2, \qquad n = 1 / \sum_i w_i^2,
 
-    which for equal weights is the same.
+    which reduces to the unweighted formula for equal weights.
 
     Examples
     --------
@@ -139,9 +138,9 @@ def paired_difference(scores: ArrayLike, others: ArrayLike, *, weights: ArrayLik
 def _weighted_mean(values: Array, weights: Array) -> Mean:
     kept = relative_weights(weights)
     n = effective_size(kept, kept.size)
-    shares = kept / kept.sum()
-    mean = float(np.sum(shares * values))
-    squares = float(np.sum((shares * (values - mean)) ** 2))
+    w = kept / kept.sum()
+    mean = float(np.sum(w * values))
+    squares = float(np.sum((w * (values - mean)) ** 2))
     return Mean(mean, math.sqrt(squares * n / (n - 1.0)) if n > 1.0 else math.nan, values.size)
 
 

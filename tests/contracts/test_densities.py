@@ -99,7 +99,7 @@ class Ladder(OneBandwidth):
 
 @dataclass(frozen=True)
 class Anchored(Ladder):
-    """The same with shares at some ranks only, as large samples have them."""
+    """A ladder density with shares at some ranks only, as large samples have them."""
 
     ranks: np.ndarray
 
@@ -295,7 +295,7 @@ def test_shift_and_scale(given_parts, offset, exponent):
         moved = np.maximum(moved, there.bounds[0])
     if there.bounds[1] is not None:
         moved = np.minimum(moved, there.bounds[1])
-    # An ulp of the offset is so many bandwidths or intervals, and moves the log-density by its slope times that.
+    # An ulp of the offset, in bandwidths or intervals; it moves the log-density by the slope times that.
     x, h = given_parts.x, d.bandwidths[0]
     finest = h if None in d.bounds else min(h, d.bounds[1] - d.bounds[0])
     rounded = 1e-9 + 4e-16 * (abs(offset) + np.max(np.abs(x))) / finest

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from amortized_kde.data.reading import read_sample, read_samples
 from amortized_kde.data.sample import effective_size, evened_among_ties
+from amortized_kde.errors import InvalidSampleError
 
 WEIGHTS = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30).map(np.array)
 
@@ -80,8 +81,8 @@ def test_ties_share_their_weight(values, random):
     # Samples side by side whose last and first values are equal are not tied.
     flat, weights, offsets = np.tile(x, 2), np.concatenate([w, 2.0 * w]), np.array([0, 0, x.size, 2 * x.size])
     shared = evened_among_ties(flat, weights, offsets)
-    for part, own in ((shared[: x.size], w), (shared[x.size :], 2.0 * w)):
-        np.testing.assert_allclose(part, [own[x == value].mean() for value in x], rtol=1e-12)
+    for part, original in ((shared[: x.size], w), (shared[x.size :], 2.0 * w)):
+        np.testing.assert_allclose(part, [original[x == value].mean() for value in x], rtol=1e-12)
 
 
 def test_tied_values_stand_in_the_order_of_their_weights():
@@ -104,8 +105,6 @@ def test_tied_values_stand_in_the_order_of_their_weights():
     ],
 )
 def test_bad_weights_of_a_batch(weights, message):
-    from amortized_kde.errors import InvalidSampleError
-
     with pytest.raises(InvalidSampleError, match=message):
         read_samples(np.ones((2, 3)), axis=-1, weights=weights)
 
