@@ -182,26 +182,27 @@ def _adaptive_density(
 ) -> KernelDensity:
     check_inside(sample.values, bounds)
     domain = None
+    # A constant sample fails below with a clearer message than that it has no domain.
     if truncate or sample.values[0] < sample.values[-1]:
         domain = working_domain(sample.values, bounds, size=sample.effective_size, reference=reference)
     if truncate and domain is not None:
         bounds = Bounds(*domain)
     assert selector.adaptive is not None
     model, batch = selector.adaptive(), sample.as_batch()
-    answer = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
-    _raise_or_warn(answer, sample, selector)
+    smoothing = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
+    _raise_or_warn(smoothing, sample, selector)
     anchors = None
     if sample.values.size < BINNED_FROM or batch.weights is not None:
-        rungs, shares = ladder_of_one(answer, sample)
+        rungs, shares = ladder_of_one(smoothing, sample)
     else:
-        rungs, shares, anchors = ladder_at_anchors(answer, sample.values.size)
-    background = Background(bounds.lower, bounds.upper, float(answer.locations[0]), float(answer.scales[0]))
+        rungs, shares, anchors = ladder_at_anchors(smoothing, sample.values.size)
+    background = Background(bounds.lower, bounds.upper, float(smoothing.locations[0]), float(smoothing.scales[0]))
     return KernelDensity.from_ladder(
         sample,
         rungs,
         shares,
         bounds=bounds,
-        epsilon=float(answer.epsilons[0]),
+        epsilon=float(smoothing.epsilons[0]),
         background=background,
         domain=domain,
         method=selector.name,
@@ -236,9 +237,9 @@ def _one_bandwidth(sample: Sample, bounds: Bounds, frame: Bounds, selector: Sele
     return float(selection.bandwidths[0])
 
 
-def _raise_or_warn(answer: Selection | Smoothing, sample: Sample, selector: Selector) -> None:
+def _raise_or_warn(result: Selection | Smoothing, sample: Sample, selector: Selector) -> None:
     """Raise or warn as the code of one sample's result requires."""
-    method, code = selector.name, int(answer.codes[0])
+    method, code = selector.name, int(result.codes[0])
     if code in FAILURES:
         raise DegenerateSampleError(
             f"method {method!r} has no answer for this sample of {sample.values.size}: {FAILURES[code]}; "
@@ -246,11 +247,11 @@ def _raise_or_warn(answer: Selection | Smoothing, sample: Sample, selector: Sele
         )
     if code in FALLBACKS:
         warnings.warn(f"{method}: {FALLBACKS[code]}.", FallbackWarning, stacklevel=4)
-    if code == UNLIKE_TRAINING and answer.unlike is not None:
-        ways = " and ".join(ways_unlike(answer.unlike[0]))
+    if code == UNLIKE_TRAINING and result.unlike is not None:
+        ways = " and ".join(ways_unlike(result.unlike[0]))
         warnings.warn(
             f"{method}: this sample is unlike all that the model was trained on ({ways}); "
-            "compare the answer with other methods.",
+            "compare the result with other methods.",
             UnlikeTrainingWarning,
             stacklevel=4,
         )
