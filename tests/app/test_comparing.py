@@ -73,7 +73,7 @@ def test_methods_of_pairs_are_left_out_of_large_samples(monkeypatch):
     monkeypatch.setattr(comparing, "_MOST_FOR_PAIRS", 100)
     (fitted,) = fit_methods(ERUPTIONS, ["lcv"], BOUNDS)
     assert fitted.density is None
-    assert "looks at all pairs of values, so here for up to 100" in fitted.failure
+    assert "visits all pairs of values, so this page takes up to 100" in fitted.failure
     assert list(compare(ERUPTIONS, ["lcv", "scott"], BOUNDS).rows) == ["scott"]
     assert compare(ERUPTIONS, ["lcv"], BOUNDS).rows == {}
 

@@ -12,7 +12,7 @@ import pytest
 
 import amortized_kde as akde
 from amortized_kde.app.examples import EXAMPLES
-from amortized_kde.app.takeaway import command_line, python_lines
+from amortized_kde.app.words import command_line, python_lines
 from amortized_kde.integrations.tables import density_csv
 
 pytestmark = pytest.mark.xdist_group("page")
@@ -85,20 +85,6 @@ def downloaded(page, label):
     return waiting.value.path().read_bytes()
 
 
-def workbook(**sheets):
-    import openpyxl
-
-    book = openpyxl.Workbook()
-    book.remove(book.active)
-    for title, rows in sheets.items():
-        sheet = book.create_sheet(title)
-        for row in rows:
-            sheet.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
-
-
 def with_macros(content):
     file = io.BytesIO(content)
     with zipfile.ZipFile(file, "a") as archive:
@@ -162,7 +148,7 @@ def test_a_comma_that_may_mean_two_things(page):
     picture(page)
 
 
-def test_uploads_of_every_kind(page):
+def test_uploads_of_every_kind(page, workbook):
     upload(page, "a.csv", b"who;x;y\nann;1,5;10\nbob;2,5;20\ncyd;4,0;40\n")
     says(page, "Read 3 rows; columns separated by semicolons; with decimal commas.")
     pick(page, "Column", "y")
@@ -360,7 +346,7 @@ def test_uploads_that_are_wrong(page):
     picture(page)
 
 
-def test_uploads_that_are_odd_are_read_and_that_is_said(page):
+def test_uploads_that_are_odd_are_read_and_that_is_said(page, workbook):
     upload(page, "a.csv", "größe\n1,5\n2,5\n4\n".encode("cp1252"))
     says(page, "the text is not UTF-8 and was read as Windows-1252")
     picture(page)

@@ -84,7 +84,7 @@ def test_the_answer_to_that_question():
     text = "1,234\n5,678"
     assert read_pasted(text, Comma.decimal).numbers.tolist() == [1.234, 5.678]
     assert read_pasted(text, Comma.thousands).numbers.tolist() == [1234.0, 5678.0]
-    assert read_pasted(text, Comma.parts).numbers.tolist() == [1.0, 234.0, 5.0, 678.0]
+    assert read_pasted(text, Comma.separator).numbers.tolist() == [1.0, 234.0, 5.0, 678.0]
 
 
 def test_no_decimal_comma_is_seen_where_points_are():

@@ -1,4 +1,4 @@
-"""The interactive picture: complete, and told apart without colour."""
+"""Pictures are complete, and their curves can be told apart without colour."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 import amortized_kde as akde
 from amortized_kde.app.curves import compute_drawing
 from amortized_kde.app.ensembles import judge_pit
-from amortized_kde.app.pictures import DASHES, colours, density_chart, icon, legend_html, pit_chart
+from amortized_kde.app.pictures import DASHES, colours, density_chart, icon, legend_html, picture, pit_chart
 
 X = np.sort(np.random.default_rng(1).gamma(2.0, 1.0, 200))
 METHODS = ("silverman", "scott", "amortized:gmm32")
@@ -91,3 +91,13 @@ def test_a_pit_histogram():
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["rect", "rect", "rule"]
     counts = [row["count"] for rows in spec["datasets"].values() for row in rows if "count" in row]
     assert sum(counts) == 101
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_pictures_to_take_away(log):
+    densities = {name: akde.fit(X, bounds=(0, None), method=name) for name in ("silverman", "scott")}
+    drawing = compute_drawing(densities, X, (0.0, None), name="cost in $ and $")
+    assert picture(drawing, "png", log=log).startswith(b"\x89PNG")
+    svg = picture(drawing, "svg", log=log)
+    assert b"<svg" in svg
+    assert svg == picture(drawing, "svg", log=log)

@@ -27,7 +27,7 @@ def test_what_was_not_foreseen_is_a_sentence_without_data(monkeypatch, capfd):
     page = testing.AppTest.from_file(str(PAGE)).run(timeout=60)
     assert not page.exception
     assert [error.value for error in page.error] == [
-        "Something went wrong that we did not foresee (RuntimeError). Reload the page; if it comes again, please "
-        "report what you did."
+        "Something went wrong that we did not foresee (RuntimeError). Reload the page; if it happens again, "
+        "please report what you did."
     ]
     assert "4711" not in "".join(capfd.readouterr())

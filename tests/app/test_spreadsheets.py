@@ -7,24 +7,11 @@ import zipfile
 
 import pytest
 
-from amortized_kde.app.files import open_file, sheets_of
 from amortized_kde.app.spreadsheets import open_sheet
-from amortized_kde.app.table import read_choice
+from amortized_kde.app.tables import open_file, read_choice, sheets_of
 from amortized_kde.errors import InvalidSampleError, MissingExtraError, UnreadableFileError
 
 openpyxl = pytest.importorskip("openpyxl")
-
-
-def workbook(**sheets):
-    book = openpyxl.Workbook()
-    book.remove(book.active)
-    for title, rows in sheets.items():
-        sheet = book.create_sheet(title)
-        for row in rows:
-            sheet.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
 
 
 def with_entry(content, name, data):
@@ -39,7 +26,7 @@ def column(content, name=None, sheet=None):
     return read_choice(table, table.first if name is None else table.names.index(name))
 
 
-def test_sheets_and_columns():
+def test_sheets_and_columns(workbook):
     content = workbook(first=[["who", "x"], ["ann", 1.5], ["bob", 2]], other=[["y"], [7], [8], [9]])
     assert sheets_of(content, "a.xlsx") == ("first", "other")
     assert column(content).values.tolist() == [1.5, 2.0]
@@ -50,7 +37,7 @@ def test_sheets_and_columns():
         read_choice(table, 0)
 
 
-def test_no_header_blank_rows_and_short_rows():
+def test_no_header_blank_rows_and_short_rows(workbook):
     content = workbook(s=[[], [1, 10], [], [2], [3, 30, None]])
     table = open_file(content, "a.xlsx")
     assert table.names[:2] == ("column 1", "column 2")
@@ -59,17 +46,17 @@ def test_no_header_blank_rows_and_short_rows():
     assert (found.values.tolist(), found.remarks[-1]) == ([10.0, 30.0], "1 missing left out")
 
 
-def test_numbers_that_are_text():
+def test_numbers_that_are_text(workbook):
     assert column(workbook(s=[["x"], ["1,5"], [" 2 "], ["NA"], ["#DIV/0!"], [3]])).values.tolist() == [1.5, 2.0, 3.0]
 
 
-def test_formulas_are_not_computed():
+def test_formulas_are_not_computed(workbook):
     found = column(workbook(s=[["x"], [1], [2], ["=1+1"], ["=A2*3"]]))
     assert found.values.tolist() == [1.0, 2.0]
     assert "2 formulas without a stored result (nothing is computed here)" in found.remarks
 
 
-def test_stored_results_of_formulas_are_read():
+def test_stored_results_of_formulas_are_read(workbook):
     content = workbook(s=[["x"], [1], ["=1+1"]])
     # What Excel would have stored beside the formula.
     source, file = zipfile.ZipFile(io.BytesIO(content)), io.BytesIO()
@@ -80,12 +67,12 @@ def test_stored_results_of_formulas_are_read():
     assert column(file.getvalue()).values.tolist() == [1.0, 42.0]
 
 
-def test_macros_are_not_run():
+def test_macros_are_not_run(workbook):
     content = with_entry(workbook(s=[["x"], [1], [2]]), "xl/vbaProject.bin", b"\xd0\xcf\x11\xe0 macros")
     assert "its macros were not run" in column(content).remarks
 
 
-def test_dates_and_booleans_are_no_numbers():
+def test_dates_and_booleans_are_no_numbers(workbook):
     rows = [["when", "yes", "x"]] + [[datetime.datetime(2024, 1, day), True, day] for day in (1, 2, 3)]
     table = open_file(workbook(s=rows), "a.xlsx")
     assert table.numeric == (2,)
@@ -94,7 +81,7 @@ def test_dates_and_booleans_are_no_numbers():
             read_choice(table, index)
 
 
-def test_an_empty_sheet_and_an_empty_column():
+def test_an_empty_sheet_and_an_empty_column(workbook):
     with pytest.raises(InvalidSampleError, match=r"sheet 's' of .* is empty"):
         open_file(workbook(s=[]), "a.xlsx")
     table = open_file(workbook(s=[["x", "y"], [1, None], [2, None]]), "a.xlsx")
@@ -113,13 +100,13 @@ def test_other_archives():
         open_file(sheet, "a.ods")
 
 
-def test_what_unpacks_to_too_much_is_not_unpacked(monkeypatch):
+def test_what_unpacks_to_too_much_is_not_unpacked(monkeypatch, workbook):
     monkeypatch.setattr("amortized_kde.app.spreadsheets._MOST_UNPACKED", 1000)
-    with pytest.raises(UnreadableFileError, match="too large when it is unpacked"):
+    with pytest.raises(UnreadableFileError, match="too large when unpacked"):
         open_file(workbook(s=[["x"], [1]]), "bomb.xlsx")
 
 
-def test_a_damaged_workbook():
+def test_a_damaged_workbook(workbook):
     content = workbook(s=[["x"], [1]])
     source, file = zipfile.ZipFile(io.BytesIO(content)), io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -129,7 +116,7 @@ def test_a_damaged_workbook():
         open_sheet(file.getvalue(), "a.xlsx", "s")
 
 
-def test_without_the_library(monkeypatch):
+def test_without_the_library(monkeypatch, workbook):
     content = workbook(s=[["x"], [1]])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(MissingExtraError, match=r"needs openpyxl; install it with: pip install 'amortized-kde\[app\]'"):

@@ -1,9 +1,25 @@
-"""The sentence on a sample says what is there."""
+"""The sentence on a sample is true, and what is taken away gives the same density elsewhere."""
+
+import shlex
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from amortized_kde.app.words import describe, digits_for, listing, plain
+import amortized_kde as akde
+from amortized_kde.app.words import (
+    NUMBERS_FILE,
+    command_line,
+    describe,
+    digits_for,
+    listing,
+    numbers_csv,
+    plain,
+    python_lines,
+    rows_csv,
+)
+from amortized_kde.cli import app
+from amortized_kde.integrations.tables import density_csv, read_column
 
 NORMAL = np.sort(np.random.default_rng(1).normal(10.0, 1.0, 500))
 
@@ -75,3 +91,49 @@ def test_plain_numbers(number, digits, text):
 
 def test_listing():
     assert (listing(["a"]), listing(["a", "b"])) == ("a", "a and b")
+
+
+X = np.random.default_rng(1).gamma(2.0, 1.0, 60)
+CASES = [
+    ((None, None), "amortized", 1.0),
+    ((0.0, None), "amortized", 0.5),
+    ((-1.5, 30.25), "silverman", 1.0),
+    ((None, 1e3), "amortized:gmm32", 1.189),
+]
+
+
+@pytest.mark.parametrize(("bounds", "method", "factor"), CASES)
+@pytest.mark.parametrize("size", [10, 60])
+def test_python_lines_give_the_density_shown(bounds, method, factor, size, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / NUMBERS_FILE).write_text(numbers_csv(X[:size]), encoding="utf-8")
+    made = {}
+    exec(python_lines(X[:size], bounds=bounds, method=method, factor=factor), made)
+    shown = akde.fit(X[:size], bounds=bounds, method=method)
+    shown = shown.smoothed(factor) if factor != 1.0 else shown
+    assert np.array_equal(made["density"], shown.pdf(shown.grid(512)))
+
+
+@pytest.mark.parametrize(("bounds", "method", "factor"), CASES)
+def test_the_command_line_gives_the_density_shown(bounds, method, factor, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / NUMBERS_FILE).write_text(numbers_csv(X), encoding="utf-8")
+    words = shlex.split(command_line(bounds=bounds, method=method, factor=factor))
+    assert words[0] == "amortized-kde"
+    done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code == 0, done.output
+    shown = akde.fit(X, bounds=bounds, method=method)
+    shown = shown.smoothed(factor) if factor != 1.0 else shown
+    assert (tmp_path / "density.csv").read_text(encoding="utf-8") == density_csv(shown, shown.grid(512))
+    assert (tmp_path / "density.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_numbers_keep_their_order_and_digits(tmp_path):
+    path = tmp_path / NUMBERS_FILE
+    path.write_text(numbers_csv(X), encoding="utf-8")
+    assert np.array_equal(read_column(str(path)).values, X)
+
+
+def test_rows():
+    text = rows_csv({"row": np.array([1, 2]), "score": np.array([0.1, np.nan])})
+    assert text == "row,score\n1,0.1\n2,\n"

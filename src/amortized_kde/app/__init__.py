@@ -1,5 +1,5 @@
-"""The web page: numbers are pasted or uploaded, and their density is seen, compared and taken away.
+"""The web page: paste or upload numbers; see, compare and take away their density.
 
-`page.py` is the script that Streamlit runs, and the files that end in ``_view`` draw its parts. Nothing that a person
-brings is written to disk, logged, or executed.
+`page.py` is the script that Streamlit runs, and the modules that end in ``_view`` draw its parts. Nothing that a
+visitor brings is written to disk, logged, or executed.
 """

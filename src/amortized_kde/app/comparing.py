@@ -1,10 +1,12 @@
-"""Methods side by side on one sample: densities first, for the picture; held-out scores after, for the table.
+"""Methods side by side on one sample: densities for the picture, held-out scores for the table.
 
-Values, names and bounds enter; densities or sentences leave. What takes too long for a page is left out or made
-smaller, and a sentence says so.
+What would take too long for a page is left out or computed on fewer values, and the page says so.
 """
 
-from collections.abc import Sequence
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,23 +14,34 @@ import numpy as np
 import amortized_kde as akde
 from amortized_kde._compare import FOLDS, PROMINENCE, ComparisonRow
 from amortized_kde._types import Array
-from amortized_kde.app.turns import in_turn
+from amortized_kde.app.curves import Limits, compute_drawing
 from amortized_kde.data.reading import read_bounds, read_sample
 from amortized_kde.data.support import check_inside
 from amortized_kde.density import shape
-from amortized_kde.errors import AmortizedKdeError, DegenerateSampleError
+from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning, DegenerateSampleError
 from amortized_kde.selection import SELECTORS, smooth, ways_unlike
 
-Limits = tuple[float | None, float | None]
-
 DEFAULT_METHODS = ("amortized", "sheather-jones", "silverman")
-# Methods that look at all pairs of points, and the largest sample for which a person would wait.
+# Methods that visit all pairs of points, and the largest sample for which a visitor would wait.
 _PAIRS = frozenset(("sheather-jones", "sheather-jones-r", "lscv", "lcv"))
 _MOST_FOR_PAIRS = 50_000
-# Observations that are held out in turn; of larger samples as many are drawn.
+# Values that are held out in turn; larger samples are subsampled to this size.
 _MOST_SCORED = 3_000
-# Larger samples have modes located to a step of their grid, which no picture shows, and in a tenth of the time.
+# Modes of larger samples are located on a grid, in a tenth of the time; no picture shows the difference.
 _MOST_FOR_EXACT_MODES, _GRID = 20_000, 1025
+# Before the first visitor comes: a small sample, and one large enough for binned kernels.
+_WARM_UP_SIZES = (50, 10_000)
+# Visitors are threads of one process, which has only one list of warning filters.
+_TURN = threading.Lock()
+
+
+@contextmanager
+def in_turn(*, quiet: bool = False) -> Iterator[None]:
+    """Compute while nobody else does; with `quiet`, without the library's warnings."""
+    with _TURN, warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", AmortizedKdeWarning)
+        yield
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +62,12 @@ class Comparison:
 
 
 def method_names() -> tuple[str, ...]:
-    """Give the methods that the page offers: all but the default's second name."""
+    """Return the methods that the page offers: all but the second name of the default."""
     return tuple(name for name in akde.selectors() if name != "amortized:adaptive")
 
 
 def check_spread(values: Array) -> None:
-    """Raise `DegenerateSampleError`, with a sentence for the page, if a sample has no spread."""
+    """Raise `DegenerateSampleError` if a sample has no spread."""
     if values.size == 1:
         raise DegenerateSampleError("a single value has no spread; a density needs at least two different ones.")
     if values.min() == values.max():
@@ -64,7 +77,7 @@ def check_spread(values: Array) -> None:
 
 
 def fit_methods(values: Array, methods: Sequence[str], bounds: Limits) -> list[Fitted]:
-    """Make a density with each method, in the order given; a method that fails spoils no other.
+    """Return a density by each method, in the given order; a method that fails does not affect the others.
 
     Raises
     ------
@@ -82,9 +95,9 @@ def fit_methods(values: Array, methods: Sequence[str], bounds: Limits) -> list[F
 
 def _fit_one(values: Array, method: str, bounds: Limits) -> Fitted:
     if method in _PAIRS and values.size > _MOST_FOR_PAIRS:
-        return Fitted(method, None, f"looks at all pairs of values, so here for up to {_MOST_FOR_PAIRS:,} of them")
+        return Fitted(method, None, f"visits all pairs of values, so this page takes up to {_MOST_FOR_PAIRS:,} of them")
     try:
-        # What there is to warn of comes with the scores.
+        # Warnings come with the scores.
         with in_turn(quiet=True):
             return Fitted(method, akde.fit(values, bounds=bounds, method=method), None)
     except AmortizedKdeError as error:
@@ -92,7 +105,7 @@ def _fit_one(values: Array, method: str, bounds: Limits) -> Fitted:
 
 
 def compare(values: Array, methods: Sequence[str], bounds: Limits) -> Comparison:
-    """Score the methods on observations that they did not see; of a large sample, on some thousand drawn from it.
+    """Score the methods on held-out values; of a large sample, on a random subsample.
 
     Examples
     --------
@@ -116,7 +129,7 @@ def _drawn(values: Array) -> Array:
 
 
 def find_modes(density: akde.KernelDensity) -> Array:
-    """Give the modes that rise by 2 % of the highest one above their surroundings; of a large sample, on a grid.
+    """Return the modes with a prominence of at least 2 % of the highest; of a large sample, on a grid.
 
     Examples
     --------
@@ -131,7 +144,7 @@ def find_modes(density: akde.KernelDensity) -> Array:
 
 
 def how_unlike(values: Array, bounds: Limits) -> list[str]:
-    """Say in what ways a sample is unlike all that the default model was trained on; nothing if it is not.
+    """Return the ways in which a sample is unlike all training data of the default model.
 
     Examples
     --------
@@ -146,7 +159,9 @@ def how_unlike(values: Array, bounds: Limits) -> list[str]:
 
 
 def score_by_hand(values: Array, method: str, bounds: Limits, factor: float) -> float | None:
-    """Give the score that `compare` would give the method with all bandwidths times a factor; None if there is none.
+    """Return the held-out score of a method whose bandwidths are multiplied by a factor, None if a fit fails.
+
+    Folds are those of `compare`.
 
     Examples
     --------
@@ -166,3 +181,17 @@ def score_by_hand(values: Array, method: str, bounds: Limits, factor: float) -> 
     except AmortizedKdeError:
         return None
     return total / drawn.size
+
+
+def warm_up() -> None:
+    """Compile or load all that the first visitor would wait for."""
+    for size in _WARM_UP_SIZES:
+        points = np.sort(np.random.default_rng(1).normal(size=size))
+        for bounds in ((None, None), (-10.0, None)):
+            fitted = fit_methods(points, DEFAULT_METHODS[:1], bounds)
+            densities = {one.method: one.density for one in fitted if one.density is not None}
+            compute_drawing(densities, points, bounds, name="")
+            for density in densities.values():
+                find_modes(density)
+            how_unlike(points, bounds)
+    compare(points[:50], DEFAULT_METHODS, (None, None))

@@ -1,6 +1,7 @@
-"""The tab for forecasts: a table with one ensemble a row; bandwidths, scores and a PIT histogram."""
+"""The tab for forecasts: bandwidths, scores and a PIT histogram of a table with one ensemble per row."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,18 +9,19 @@ import pandas as pd
 import streamlit as st
 
 from amortized_kde.app.comparing import method_names
+from amortized_kde.app.curves import Limits
 from amortized_kde.app.ensembles import Verified, judge_pit, verify
-from amortized_kde.app.entries import read_limits
 from amortized_kde.app.examples import example_ensembles
-from amortized_kde.app.files import open_file
-from amortized_kde.app.input_view import FILE_TYPES, Limits, choose_sheet
-from amortized_kde.app.memory import forget, remembered
+from amortized_kde.app.input_view import show_error, type_interval, upload_table
 from amortized_kde.app.pictures import pit_chart
-from amortized_kde.app.table import TOGETHER, Table, read_rows
-from amortized_kde.app.takeaway import rows_csv
+from amortized_kde.app.state import remembered
+from amortized_kde.app.tables import TOGETHER, Table, read_rows
+from amortized_kde.app.words import rows_csv
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError
 
-_NONE = "none"
+# Names that mark the column of observations.
+_OBSERVED = ("obs", "observed", "observation", "truth", "outcome", "y")
+# Rows of the table that are shown.
 _SHOWN = 1000
 
 
@@ -28,13 +30,13 @@ def show_ensembles() -> None:
     left, right = st.columns([4, 7], gap="large")
     with left:
         st.subheader("Your ensembles", anchor=False)
-        st.caption("A table with one ensemble a row and a member a column; empty cells are missing members.")
-        # Places of their own: a field that a new sentence above it moves is made anew, and loses what is being typed.
+        st.caption("A table with one ensemble per row and one member per column; empty cells are missing members.")
+        # Containers: a field that is moved by a new sentence above it is created anew, and loses what is being typed.
         first, second, third = st.container(), st.container(), st.container()
         with first:
             found = _choose_usable_rows()
         with second:
-            bounds = _choose_bounds()
+            bounds = type_interval(("Lower bound of all", "Upper bound of all"), ("ensemble lower", "ensemble upper"))
         methods = third.multiselect(
             "Methods", method_names(), default=["amortized", "silverman"], key="ensemble methods"
         )
@@ -49,28 +51,19 @@ def _choose_usable_rows() -> tuple[Any, Any, Any] | None:
     try:
         return _choose_rows()
     except AmortizedKdeError as error:
-        st.error(f"{str(error)[:1].upper()}{str(error)[1:]}", icon=":material/error:")
+        show_error(error)
         return None
 
 
 def _choose_rows() -> tuple[Any, Any, Any] | None:
-    """A key, the members (rows, members), and what was observed (rows,) or None."""
+    """Return a key, the members (rows, members), and the observations (rows,) or None."""
     if st.toggle("Take the example", key="ensemble example", help="400 made-up forecasts with 21 members each."):
         return "example", *example_ensembles()
-    file = st.file_uploader("A table of ensembles", type=FILE_TYPES, key="ensemble file")
-    if file is None:
-        return None
-    if file.file_id != st.session_state.get("ensemble file_id"):
-        st.session_state["ensemble file_id"] = file.file_id
-        forget()
-    sheet = choose_sheet(file)
-    key = ("ensembles", file.file_id, sheet)
-    table = remembered(key, lambda: open_file(file.getvalue(), file.name, sheet=sheet))
-    return _choose_members(key, table)
+    opened = upload_table("A table of ensembles", "ensemble file")
+    return None if opened is None else _choose_members(*opened)
 
 
 def _choose_members(key: Any, table: Table) -> tuple[Any, Any, Any]:
-    # Numbers without a header have a first entry for all of them together.
     columns = [k for k in table.numeric if table.names[k] != TOGETHER]
     guess = next((k for k in columns if table.names[k].strip().lower() in _OBSERVED), None)
     options = [None, *columns]
@@ -78,12 +71,12 @@ def _choose_members(key: Any, table: Table) -> tuple[Any, Any, Any]:
         "Observation column",
         options,
         index=options.index(guess),
-        format_func=lambda k: _NONE if k is None else table.names[k],
+        format_func=lambda k: "none" if k is None else table.names[k],
         key=f"observation {key}",
     )
     members = [k for k in columns if k != observation]
     if len(members) < 2:
-        raise InvalidSampleError("an ensemble a row needs two columns of numbers at least, and as many on every line.")
+        raise InvalidSampleError("ensembles need at least two columns of numbers, and equally many on every line.")
     left_out = [name for k, name in enumerate(table.names) if k not in columns and name != TOGETHER]
     st.caption(f"{len(members)} members" + (f"; not numbers: {', '.join(left_out)}" if left_out else "") + ".")
     rows = remembered(("rows", key, tuple(columns)), lambda: read_rows(table, columns))
@@ -91,23 +84,14 @@ def _choose_members(key: Any, table: Table) -> tuple[Any, Any, Any]:
     return (key, observation), chosen, None if observation is None else rows[:, columns.index(observation)]
 
 
-_OBSERVED = ("obs", "observed", "observation", "truth", "outcome", "y")
-
-
-def _choose_bounds() -> Limits | None:
-    left, right = st.columns(2, wrap=False)
-    lower = left.text_input("Lower bound of all", key="ensemble lower", placeholder="open")
-    upper = right.text_input("Upper bound of all", key="ensemble upper", placeholder="open")
-    try:
-        return read_limits(lower or "", upper or "")
-    except AmortizedKdeError as error:
-        st.error(f"{str(error)[:1].upper()}{str(error)[1:]}", icon=":material/error:")
-        return None
-
-
 def _show(key: Any, members: Any, observed: Any, *, bounds: Limits, methods: Sequence[str]) -> None:
     with st.spinner("Smoothing every ensemble …"):
-        found = {name: _verified(key, members, observed, method=name, bounds=bounds) for name in methods}
+        found = {
+            name: remembered(
+                ("verified", key, bounds, name), partial(verify, members, observed, method=name, bounds=bounds)
+            )
+            for name in methods
+        }
     first = found[methods[0]]
     unanswered = int(np.isnan(first.bandwidths).sum())
     st.markdown(f"**{len(members):,} ensembles** of up to {members.shape[1]} members.")
@@ -123,12 +107,6 @@ def _show(key: Any, members: Any, observed: Any, *, bounds: Limits, methods: Seq
     _show_rows(methods[0], first, observed)
 
 
-def _verified(key: Any, members: Any, observed: Any, *, method: str, bounds: Limits) -> Verified:
-    return remembered(
-        ("verified", key, bounds, method), lambda: verify(members, observed, method=method, bounds=bounds)
-    )
-
-
 def _show_methods(found: dict[str, Verified], scored: bool) -> None:
     rows = []
     for name, one in found.items():
@@ -139,7 +117,7 @@ def _show_methods(found: dict[str, Verified], scored: bool) -> None:
         rows.append(row)
     st.table(pd.DataFrame(rows), hide_index=True, border="horizontal", alt="Bandwidths and scores by method")
     if scored:
-        st.caption("Logarithmic score of what was observed, lower is better; infinite scores are counted apart.")
+        st.caption("Logarithmic score of the observations, lower is better; infinite scores are counted apart.")
 
 
 def _show_pit(method: str, one: Verified) -> None:
@@ -150,7 +128,7 @@ def _show_pit(method: str, one: Verified) -> None:
     chart = pit_chart(judged.counts, judged.expected, judged.band, dark=dark)
     st.altair_chart(chart, key="pit picture", alt=f"PIT histogram by {method}. {judged.sentence}")
     st.caption(
-        f"By {method}. The dashed line is what a reliable forecast would give, the grey band what chance allows."
+        f"By {method}. The dashed line is the count of a reliable forecast, the grey band holds 95 % of such counts."
     )
 
 

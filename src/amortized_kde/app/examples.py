@@ -1,7 +1,4 @@
-"""The samples that come with the page: real ones from files, and made-up ones that show what is hard.
-
-A name enters; values, usual bounds and a sentence on their origin leave.
-"""
+"""The samples that come with the page: real ones from files, and simulated ones that are hard to smooth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +14,7 @@ _DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Example:
-    """A title, a sentence on the origin, the bounds that nature sets, and the values."""
+    """A title, a sentence on the origin, natural bounds, and a function that returns the values."""
 
     title: str
     origin: str
@@ -34,7 +31,7 @@ def _two_groups() -> Array:
     return np.concatenate([rng.normal(0.0, 1.0, 300), rng.normal(4.0, 0.15, 100)]).round(4)
 
 
-def _shares() -> Array:
+def _fractions() -> Array:
     return np.random.default_rng(2).beta(0.7, 2.0, 250).round(5)
 
 
@@ -52,17 +49,17 @@ def _million() -> Array:
     return np.where(narrow, rng.normal(1.0, 0.02, narrow.size), rng.normal(0.0, 1.0, narrow.size))
 
 
-# The key stands in links.
+# Keys stand in links.
 EXAMPLES: dict[str, Example] = {
     "eruptions": Example(
         "Old Faithful: how long eruptions last (272, minutes)",
-        "Real: R's faithful data (Härdle 1991). Two kinds of eruption; no eruption lasts less than no time.",
+        "Real: R's faithful data (Härdle 1991). Two kinds of eruption; a duration cannot be negative.",
         (0.0, None),
         _column("faithful.csv", 0),
     ),
     "waiting": Example(
         "Old Faithful: waiting time to the next eruption (272, minutes)",
-        "Real: R's faithful data (Härdle 1991). Whole minutes, so many values are equal.",
+        "Real: R's faithful data (Härdle 1991). Rounded to minutes, so many values are equal.",
         (0.0, None),
         _column("faithful.csv", 1),
     ),
@@ -78,11 +75,11 @@ EXAMPLES: dict[str, Example] = {
         (None, None),
         _two_groups,
     ),
-    "shares": Example(
-        "Made up: shares between 0 and 1, many near 0 (250)",
+    "fractions": Example(
+        "Made up: fractions between 0 and 1, many near 0 (250)",
         "Drawn from a beta distribution. Without bounds the density leaks below 0.",
         (0.0, 1.0),
-        _shares,
+        _fractions,
     ),
     "incomes": Example(
         "Made up: incomes, with a long tail (500)",
@@ -98,7 +95,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "million": Example(
         "Made up: a million values",
-        "Drawn from two normal distributions, a tenth of it in a narrow peak.",
+        "Drawn from two normal distributions, a tenth of the values in a narrow peak.",
         (None, None),
         _million,
     ),
@@ -106,7 +103,7 @@ EXAMPLES: dict[str, Example] = {
 
 
 def example_ensembles() -> tuple[Array, Array]:
-    """Give made-up forecasts (400, 21) and what was observed (400,): the members spread too little.
+    """Return made-up forecasts (400, 21) and observations (400,); the members spread too little.
 
     Examples
     --------

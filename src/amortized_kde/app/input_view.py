@@ -1,49 +1,55 @@
-"""Where numbers come from: a field to paste into, a file, or an example. Sentences stand beside the fields."""
+"""Fields for the numbers and their bounds: a box to paste into, a file, or an example; errors beside the fields."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from amortized_kde.app.entries import read_limits
+from amortized_kde._types import Array
+from amortized_kde.app.curves import Limits
 from amortized_kde.app.examples import EXAMPLES
-from amortized_kde.app.files import open_file, open_text, sheets_of
-from amortized_kde.app.links import SOURCES
-from amortized_kde.app.memory import forget, remembered
-from amortized_kde.app.paste_box import paste_box
 from amortized_kde.app.pasted import Comma
-from amortized_kde.app.state import kept
-from amortized_kde.app.table import Choice, Table, read_choice
+from amortized_kde.app.settings import SOURCES, read_limits
+from amortized_kde.app.state import forget, kept, remembered
+from amortized_kde.app.tables import Choice, Table, open_file, open_text, read_choice, sheets_of
 from amortized_kde.app.words import plain
 from amortized_kde.data.reading import read_bounds
 from amortized_kde.data.support import check_inside, working_domain
 from amortized_kde.errors import AmortizedKdeError
 
-Limits = tuple[float | None, float | None]
-
-FILE_TYPES = ["csv", "tsv", "txt", "dat", "xlsx", "xlsm", "parquet", "pq"]
+_FILE_TYPES = ["csv", "tsv", "txt", "dat", "xlsx", "xlsm", "parquet", "pq"]
+# Of a long text only the beginning is shown when the box comes back.
+_LONG, _SHOWN = 50_000, 1_000
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A sample, ascending, its name and what was said of it; `key` tells it from every other of this visitor."""
+    """A sample: `points` are the sorted values, and `key` identifies it within the visitor's session."""
 
     key: Hashable
     choice: Choice
-    points: Any
+    points: Array
+
+
+def show_error(error: AmortizedKdeError) -> None:
+    """Show the error's sentence."""
+    text = str(error)
+    st.error(text[:1].upper() + text[1:], icon=":material/error:")
 
 
 def choose_numbers() -> Numbers | None:
-    """Show the fields; give the sample, or None if there is none yet or it cannot be used."""
+    """Show the fields; return the sample, None if there is none yet or it cannot be used."""
     source = st.segmented_control(
         "Where are your numbers?",
         SOURCES,
         default=kept().source,
         key="source",
         required=True,
-        on_change=_forget_bounds,
+        on_change=_reset_bounds,
     )
     try:
         found = {"Paste": _pasted, "Upload": _uploaded, "Example": _example}[source or SOURCES[0]]()
@@ -52,33 +58,24 @@ def choose_numbers() -> Numbers | None:
         key, choice = found
         numbers = remembered(("points", key), lambda: Numbers(key, choice, np.sort(choice.values)))
     except AmortizedKdeError as error:
-        st.error(_sentence(error), icon=":material/error:")
+        show_error(error)
         return None
     st.caption(f"Read {'; '.join(choice.remarks)}." if choice.remarks else f"{choice.values.size:,} values.")
     return numbers
 
 
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return text[:1].upper() + text[1:]
-
-
-def _forget_bounds() -> None:
-    """Bounds belong to numbers; those of an example do not hold for what is pasted next."""
-    st.session_state["lower"] = st.session_state["upper"] = ""
+def _reset_bounds() -> None:
+    """Clear the bounds of the last numbers, or set those of the example."""
+    bounds: Limits = (None, None)
     if st.session_state["source"] == "Example":
-        _take_example()
-
-
-def _take_example() -> None:
-    """Set the bounds that come with the example."""
-    bounds = EXAMPLES[st.session_state.get("example") or next(iter(EXAMPLES))].bounds
+        bounds = EXAMPLES[st.session_state.get("example") or next(iter(EXAMPLES))].bounds
     st.session_state["lower"], st.session_state["upper"] = ("" if end is None else f"{end:g}" for end in bounds)
 
 
 def _pasted() -> tuple[Hashable, Choice] | None:
     text = st.session_state.get("pasted", "")
-    paste_box(text, _take_pasted)
+    shown = text if len(text) <= _LONG else text[:_SHOWN]
+    _paste_box()(key="paste_box", data={"text": shown, "length": len(text)}, on_text_change=_take_pasted)
     if not text.strip():
         return None
     comma = _choose_comma() if "," in text else Comma.recognised
@@ -87,10 +84,26 @@ def _pasted() -> tuple[Hashable, Choice] | None:
     return _choose_column(key, table)
 
 
-def _take_pasted(text: str) -> None:
-    st.session_state["pasted"] = text
-    st.session_state["pastes"] = st.session_state.get("pastes", 0) + 1
-    forget()
+@cache
+def _paste_box() -> Any:
+    """Return the box that numbers are pasted into.
+
+    Streamlit's text area lays out every line and sends all of its text again with every other change, which takes
+    minutes for a million numbers; this one shows the beginning and sends a text once.
+    """
+    html, css, js = (
+        Path(__file__).with_name(f"paste_box.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+    )
+    return st.components.v2.component("amortized_kde_paste_box", html=html, css=css, js=js)
+
+
+def _take_pasted() -> None:
+    """Keep the text before the next run begins: another change may cut that run short, and a text is sent only once."""
+    sent = st.session_state["paste_box"]["text"]
+    if sent is not None:
+        st.session_state["pasted"] = str(sent)
+        st.session_state["pastes"] = st.session_state.get("pastes", 0) + 1
+        forget()
 
 
 def _choose_comma() -> Comma:
@@ -99,29 +112,34 @@ def _choose_comma() -> Comma:
 
 
 def _uploaded() -> tuple[Hashable, Choice] | None:
-    file = st.file_uploader(
+    opened = upload_table(
         "A file with a column of numbers",
-        type=FILE_TYPES,
-        key="file",
+        "file",
         help="CSV, TSV, text, Excel (.xlsx) or Parquet. It stays in memory, and nothing in it is executed.",
     )
+    return None if opened is None else _choose_column(*opened)
+
+
+def upload_table(label: str, name: str, *, help: str | None = None) -> tuple[Hashable, Table] | None:
+    """Show a field for a file; return its key and its table, None if there is no file.
+
+    Raises
+    ------
+    AmortizedKdeError
+        If the file cannot be read.
+    """
+    file = st.file_uploader(label, type=_FILE_TYPES, key=name, help=help)
     if file is None:
         return None
-    if file.file_id != st.session_state.get("file_id"):
-        st.session_state["file_id"] = file.file_id
+    if file.file_id != st.session_state.get(f"{name}_id"):
+        st.session_state[f"{name}_id"] = file.file_id
         forget()
-    sheet = choose_sheet(file)
-    key = ("file", file.file_id, sheet)
-    table = remembered(key, lambda: open_file(file.getvalue(), file.name, sheet=sheet))
-    return _choose_column(key, table)
-
-
-def choose_sheet(file: Any) -> str | None:
-    """Let a visitor choose a workbook's sheet, if there are several; None if it is no workbook."""
     sheets = remembered(("sheets", file.file_id), lambda: sheets_of(file.getvalue(), file.name))
-    if not sheets:
-        return None
-    return sheets[0] if len(sheets) == 1 else st.selectbox("Sheet", sheets, key=f"sheet {file.file_id}")
+    sheet = sheets[0] if sheets else None
+    if len(sheets) > 1:
+        sheet = st.selectbox("Sheet", sheets, key=f"sheet {file.file_id}")
+    key = (name, file.file_id, sheet)
+    return key, remembered(key, lambda: open_file(file.getvalue(), file.name, sheet=sheet))
 
 
 def _choose_column(key: Hashable, table: Table) -> tuple[Hashable, Choice]:
@@ -144,7 +162,7 @@ def _example() -> tuple[Hashable, Choice]:
         index=list(EXAMPLES).index(kept().example),
         format_func=lambda key: EXAMPLES[key].title,
         key="example",
-        on_change=_take_example,
+        on_change=_reset_bounds,
     )
     example = EXAMPLES[name]
     st.caption(example.origin)
@@ -153,27 +171,44 @@ def _example() -> tuple[Hashable, Choice]:
 
 
 def choose_bounds(numbers: Numbers | None) -> Limits | None:
-    """Show two fields for the bounds and the working domain that follows; None if they cannot be used."""
-    left, right = st.columns(2, wrap=False)
-    lower = left.text_input(
-        "Lower bound", kept().lower, key="lower", placeholder="open", help="Values below it are impossible."
+    """Show fields for the bounds, and the working domain that follows; return None if they cannot be used."""
+    bounds = type_interval(
+        ("Lower bound", "Upper bound"),
+        ("lower", "upper"),
+        defaults=(kept().lower, kept().upper),
+        helps=("Values below it are impossible.", "Values above it are impossible."),
     )
-    upper = right.text_input(
-        "Upper bound", kept().upper, key="upper", placeholder="open", help="Values above it are impossible."
-    )
+    if bounds is None or numbers is None:
+        return bounds
+    limits, points = read_bounds(bounds), numbers.points
     try:
-        bounds = read_limits(lower or "", upper or "")
-        if numbers is not None:
-            _show_domain(numbers, bounds)
+        check_inside(points, limits)
+        if points[0] < points[-1]:
+            low, high = working_domain(points, limits)
+            st.caption(f"Working domain: {plain(low, 5)} to {plain(high, 5)}")
     except AmortizedKdeError as error:
-        st.error(_sentence(error), icon=":material/error:")
+        show_error(error)
         return None
     return bounds
 
 
-def _show_domain(numbers: Numbers, bounds: Limits) -> None:
-    limits, points = read_bounds(bounds), numbers.points
-    check_inside(points, limits)
-    if points[0] < points[-1]:
-        low, high = working_domain(points, limits)
-        st.caption(f"Working domain: {plain(low, 5)} to {plain(high, 5)}")
+def type_interval(
+    labels: tuple[str, str],
+    keys: tuple[str, str],
+    *,
+    defaults: tuple[str, str] = ("", ""),
+    helps: Sequence[str | None] = (None, None),
+    what: str = "bound",
+) -> Limits | None:
+    """Show fields for the ends of an interval; return it, None if it cannot be used."""
+    lower, upper = (
+        column.text_input(label, default, key=key, placeholder="open", help=tip) or ""
+        for column, label, key, default, tip in zip(
+            st.columns(2, wrap=False), labels, keys, defaults, helps, strict=True
+        )
+    )
+    try:
+        return read_limits(lower, upper, what)
+    except AmortizedKdeError as error:
+        show_error(error)
+        return None

@@ -1,4 +1,4 @@
-"""The script that Streamlit runs for every visitor and every change; `amortized-kde app` starts it."""
+"""The script that Streamlit runs for every visitor and after every change; `amortized-kde app` starts it."""
 
 from pathlib import Path
 
@@ -17,8 +17,8 @@ def show_page() -> None:
     st.html(Path(__file__).with_suffix(".css"))
     st.title("Paste a sample, see its density", anchor=False)
     st.caption(
-        "How much to smooth is decided by a trained network. All is computed where this page was started: your numbers "
-        "are not stored, logged or sent anywhere else."
+        "A trained network decides how much to smooth. Everything is computed where this page was started: your "
+        "numbers are not stored, logged or sent anywhere else."
     )
     one, many = st.tabs(TABS, key="tab", on_change="rerun")
     with one:
@@ -30,7 +30,7 @@ def show_page() -> None:
 
 
 def run() -> None:
-    """Draw the page; whatever goes wrong unforeseen becomes a sentence, and no log shows what the numbers were."""
+    """Draw the page; an unforeseen error becomes a sentence, so that no log shows the numbers."""
     st.set_page_config(page_title="amortized-kde", page_icon=icon(), layout="wide")
     try:
         begin()
@@ -38,7 +38,7 @@ def run() -> None:
         keep()
     except Exception as error:
         st.error(
-            f"Something went wrong that we did not foresee ({type(error).__name__}). Reload the page; if it comes "
+            f"Something went wrong that we did not foresee ({type(error).__name__}). Reload the page; if it happens "
             "again, please report what you did.",
             icon=":material/error:",
         )

@@ -1,7 +1,7 @@
-"""Pasted text becomes numbers, and sentences say what was recognised.
+"""Numbers from pasted text, with remarks on what was recognised.
 
-Text enters as people copy it: one number a line, or parted by commas, semicolons, tabs or blanks; with decimal points
-or decimal commas, thousands parted or not, in the brackets of Python or R. A `Pasted` leaves. Nothing is evaluated.
+People paste one number per line, or numbers separated by commas, semicolons, tabs or blanks; with decimal points or
+decimal commas, with or without separated thousands, in the brackets of Python or R. Nothing is evaluated.
 """
 
 import math
@@ -18,19 +18,19 @@ from amortized_kde.integrations.tables import MISSING
 
 
 class Comma(StrEnum):
-    """What a comma means in a text."""
+    """Meaning of a comma in a text."""
 
     recognised = "recognise it"
-    parts = "parts numbers"
+    separator = "separates numbers"
     decimal = "decimal comma"
-    thousands = "parts thousands"
+    thousands = "separates thousands"
 
 
 @dataclass(frozen=True, eq=False)
 class Pasted:
-    """Numbers in the order of the text, NaN where one is missing, and sentences on how they were recognised.
+    """Numbers in the order of the text, NaN where one is missing, and remarks on how they were recognised.
 
-    `across` is how many stand on each line, if on all lines equally many and more than one; otherwise 1.
+    `across` is the count on each line if all lines have equally many, otherwise 1.
     """
 
     numbers: Array
@@ -38,19 +38,19 @@ class Pasted:
     remarks: tuple[str, ...]
 
 
-# Minus signs of typesetters, and blanks that do not break, which part thousands.
+# Typographic minus signs; non-breaking and thin blanks between thousands.
 _SIGNS = str.maketrans({"\u2212": "-", "\u2012": "-", "\u2013": "-", "\ufeff": " "})
 _THIN = re.compile(r"(?<=\d)[\u00a0\u2007\u2009\u202f](?=\d{3}(?!\d))")
 _APOSTROPHES = re.compile(r"(?<=\d)['\u2019](?=\d{3}(?!\d))")
-# R prints the number of the first element on each line.
+# R prints the index of the first element on each line.
 _R_INDEX = re.compile(r"^[ \t]*\[\d+\](?=\s)", re.MULTILINE)
 _WRAPPING = re.compile(r"\b(?:np\.|numpy\.)?(?:c|array|list|tuple)\(|[\[\](){}\"]")
 _ENGLISH_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 _CONTINENTAL = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d*),\d+(?:[eE][-+]?\d+)?")
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
 _CONTINENTAL_THOUSANDS = re.compile(r"(?<=\d)\.(?=\d{3}(?:\D|$))")
-# What a comma means is decided by so many characters around the first one; if the rest differs, a sentence says where.
-_LOOKED_AT = 100_000
+# Characters around the first comma that decide its meaning; an error names the line where the rest differs.
+_CONTEXT = 100_000
 _SHOWN = 40
 
 
@@ -62,13 +62,12 @@ def read_pasted(text: str, comma: Comma = Comma.recognised) -> Pasted:
     text : str
         Numbers in any usual form; NA, NaN, null and the like are missing values.
     comma : Comma
-        What commas mean, if that is known.
+        Meaning of commas, if known.
 
     Raises
     ------
     InvalidSampleError
-        If there are no numbers, something is no number or infinite, or commas may mean two things; the sentence says
-        where.
+        If there are no numbers, a word is not a number or infinite, or commas are ambiguous.
 
     Examples
     --------
@@ -79,19 +78,16 @@ def read_pasted(text: str, comma: Comma = Comma.recognised) -> Pasted:
     ('3 numbers, separated by semicolons', 'with decimal commas')
     """
     plain = unwrap(text)
-    if not plain.strip():
-        raise InvalidSampleError("there are no numbers in it yet; paste or type at least two.")
-    meaning = comma
-    if comma is Comma.recognised:
-        meaning = _recognise_comma(plain)
+    meaning = _recognise_comma(plain) if comma is Comma.recognised else comma
     spaced = _space_out(plain, meaning)
     numbers = _numbers(spaced, text)
-    remarks = (f"{_count(numbers.size)}{_separators(plain, meaning)}", *_remarks(plain, meaning))
+    count = f"{numbers.size:,} number{'s' if numbers.size != 1 else ''}"
+    remarks = (f"{count}{_separators(plain, meaning)}", *_remarks(plain, meaning))
     return Pasted(numbers, _across(spaced, numbers.size), remarks)
 
 
 def is_number(token: str) -> bool:
-    """Whether a word can be part of a sample: a number in one of the forms known here, or a missing value.
+    """Whether a word is a number in one of the usual forms, or a missing value.
 
     Examples
     --------
@@ -112,7 +108,7 @@ def _is_float(token: str) -> bool:
 
 
 def unwrap(text: str) -> str:
-    r"""Give the text without brackets, quotation marks, R's line numbers, and blanks that part thousands.
+    r"""Remove brackets, quotation marks, R's indices, and blanks between thousands.
 
     Examples
     --------
@@ -131,36 +127,36 @@ def unwrap(text: str) -> str:
 def _recognise_comma(text: str) -> Comma:
     first = text.find(",")
     if first < 0:
-        return Comma.parts
-    # From the start of that number to the end of another.
+        return Comma.separator
+    # From the beginning of that number; the last word is dropped, since it can be cut.
     start = max(text.rfind(blank, 0, first) for blank in "\n\t ;") + 1
-    words = [word.rstrip(",") for word in text[start : start + _LOOKED_AT].replace(";", " ").split()]
-    if start + _LOOKED_AT < len(text):
+    words = [word.rstrip(",") for word in text[start : start + _CONTEXT].replace(";", " ").split()]
+    if start + _CONTEXT < len(text):
         words.pop()
     marked = [word for word in words if "," in word]
-    before = text[max(0, start - _LOOKED_AT) : start].replace(";", " ").split()
+    before = text[max(0, start - _CONTEXT) : start].replace(";", " ").split()
     if len(before) + len(words) < 2 or not marked:
-        return Comma.parts
+        return Comma.separator
     if all(map(_ENGLISH_THOUSANDS.fullmatch, marked)) and any("." in word for word in marked):
         return Comma.thousands
     if all(map(_EITHER.fullmatch, marked)):
         raise InvalidSampleError(
             f"{_shorten(marked[0])!r} may have a decimal comma, or a comma that separates thousands or numbers; "
-            "choose which under “Commas”."
+            "choose one under “Commas”."
         )
     others = (word for word in before + words if "." in word and "," not in word)
     if all(map(_CONTINENTAL.fullmatch, marked)) and not any(others):
         return Comma.decimal
-    return Comma.parts
+    return Comma.separator
 
 
 def _space_out(text: str, comma: Comma) -> str:
-    """The text with blanks for all that parts numbers, and points for decimal commas."""
+    """Replace separators by blanks and decimal commas by points."""
     if comma is Comma.decimal:
-        # A comma at the end of a word parts numbers all the same.
+        # A comma at the end of a word separates numbers all the same.
         text = re.sub(r",(?=\s|$)", " ", text) if re.search(r",(?:\s|$)", text) else text
         text = _CONTINENTAL_THOUSANDS.sub("", text) if "." in text else text
-    marks = {Comma.decimal: ".", Comma.thousands: "", Comma.parts: " "}
+    marks = {Comma.decimal: ".", Comma.thousands: "", Comma.separator: " "}
     return text.replace(",", marks[comma]).replace(";", " ")
 
 
@@ -173,10 +169,10 @@ def _numbers(spaced: str, text: str) -> Array:
     except ValueError:
         numbers = np.array([_number(word, text) for word in words])
     if "_" in spaced:
-        _refuse(next(word for word in words if "_" in word), text)
-    infinite = np.flatnonzero(np.abs(numbers) > LARGEST_VALUE)
-    if infinite.size:
-        _refuse(words[infinite[0]], text, f"is not within ±{LARGEST_VALUE:g}; remove it")
+        raise _error(next(word for word in words if "_" in word), text)
+    outside = np.flatnonzero(np.abs(numbers) > LARGEST_VALUE)
+    if outside.size:
+        raise _error(words[outside[0]], text, f"is not within ±{LARGEST_VALUE:g}; remove it")
     return numbers
 
 
@@ -186,18 +182,16 @@ def _number(word: str, text: str) -> float:
     try:
         return float(word)
     except ValueError:
-        _refuse(word, text)
-        raise AssertionError from None
+        raise _error(word, text) from None
 
 
-def _refuse(
+def _error(
     word: str, text: str, why: str = "is not a number; correct it, or write NA if the value is missing"
-) -> None:
-    """Raise a sentence that names the line, if the word stands there as it was written."""
-    lines = (k for k, line in enumerate(text.splitlines(), start=1) if word in line)
-    line = next(lines, None)
+) -> InvalidSampleError:
+    """Return an error that names the line, if the word stands there as it was written."""
+    line = next((k for k, line in enumerate(text.splitlines(), start=1) if word in line), None)
     place = "" if line is None else f"line {line}: "
-    raise InvalidSampleError(f"{place}{_shorten(word)!r} {why}.")
+    return InvalidSampleError(f"{place}{_shorten(word)!r} {why}.")
 
 
 def _shorten(word: str) -> str:
@@ -212,13 +206,13 @@ def _across(spaced: str, size: int) -> int:
     return across if all(len(line.split()) == across for line in lines) else 1
 
 
-def _count(size: int) -> str:
-    return f"{size:,} number{'s' if size != 1 else ''}"
-
-
 def _separators(text: str, comma: Comma) -> str:
-    marks = {"tabs": "\t" in text.strip(), "semicolons": ";" in text, "commas": comma is Comma.parts and "," in text}
-    named = [name for name, there in marks.items() if there]
+    marks = {
+        "tabs": "\t" in text.strip(),
+        "semicolons": ";" in text,
+        "commas": comma is Comma.separator and "," in text,
+    }
+    named = [name for name, found in marks.items() if found]
     if named:
         return f", separated by {' and '.join(named)}"
     first = text.lstrip().split("\n", 1)[0]
@@ -226,7 +220,7 @@ def _separators(text: str, comma: Comma) -> str:
 
 
 def _remarks(text: str, comma: Comma) -> list[str]:
-    if "," not in text or comma is Comma.parts:
+    if "," not in text or comma is Comma.separator:
         return []
     if comma is Comma.thousands:
         return ["with commas between thousands"]

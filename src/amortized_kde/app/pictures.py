@@ -1,4 +1,4 @@
-"""The interactive picture: a `Drawing` enters, an Altair chart leaves, light or dark."""
+"""Pictures of a `Drawing` and of PIT values: interactive Altair charts, light or dark, and files to take away."""
 
 from collections.abc import Sequence
 from html import escape
@@ -10,26 +10,28 @@ import pandas as pd
 from PIL import Image
 
 from amortized_kde.app.curves import Drawing
+from amortized_kde.density import plotting
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart: on light ground without the palest, on dark ground
-# without the darkest. Dashes tell curves apart without any colour.
+# Okabe and Ito's colours, which colour-blind readers can tell apart, without the palest on a light background and
+# without the darkest on a dark one. Dashes tell curves apart without any colour.
 _LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666")
 _DARK = ("#56B4E9", "#E69F00", "#2FC79A", "#E89BC4", "#F0E442", "#D55E00", "#BBBBBB")
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (12, 4), (4, 4), (1, 3))
 _HEIGHT = 400
-# Marks say nothing to a screen reader (`aria=False`), which would read hundreds; the picture has a text of its own.
 # A logarithmic axis shows six powers of ten.
 _FLOOR = 1e-6
+_GREY = "#8A8F98"
+# Marks have `aria=False`: a screen reader would read out hundreds of them. The picture has a text of its own.
 
 
 def colours(count: int, *, dark: bool) -> list[str]:
-    """Give so many colours; after seven they come again, with other dashes."""
+    """Return `count` colours; they repeat after seven."""
     palette = _DARK if dark else _LIGHT
     return [palette[k % len(palette)] for k in range(count)]
 
 
 def density_chart(drawing: Drawing, *, log: bool, dark: bool) -> Any:
-    """Draw curves over a histogram with a rug and bounds; the values of all curves show under the pointer."""
+    """Draw curves over a histogram with a rug and bounds; a tooltip shows the values of all curves."""
     top = max(float(drawing.heights.max(initial=0.0)), max(float(c.max()) for c in drawing.curves.values()))
     floor = top * _FLOOR if log else 0.0
     vertical = alt.Scale(type="log" if log else "linear", domain=[floor, top * (2.0 if log else 1.05)], nice=False)
@@ -37,7 +39,7 @@ def density_chart(drawing: Drawing, *, log: bool, dark: bool) -> Any:
     x = alt.X("x:Q", scale=across, title=drawing.name)
     layers = [
         _bars(drawing, across, vertical, floor=floor, dark=dark),
-        _walls(drawing, across, dark=dark),
+        _bounds(drawing, across, dark=dark),
         _lines(drawing, x, vertical, floor=floor, dark=dark),
         _rug(drawing, across, floor=floor, dark=dark),
         _pointer(drawing, x, dark=dark),
@@ -46,14 +48,14 @@ def density_chart(drawing: Drawing, *, log: bool, dark: bool) -> Any:
 
 
 def icon(size: int = 64) -> Any:
-    """Draw the page's icon, two peaks; an icon by name would be fetched from elsewhere."""
+    """Draw the page's icon, two peaks; a named icon would be fetched from another server."""
     x, height = np.linspace(-3.0, 3.0, size), np.linspace(1.1, 0.0, size)[:, None]
     curve = np.exp(-8.0 * (x + 1.0) ** 2) + 0.7 * np.exp(-2.0 * (x - 1.0) ** 2)
     return Image.fromarray(np.where((height < curve)[..., None], [0, 114, 178], [255, 255, 255]).astype(np.uint8))
 
 
 def legend_html(names: Sequence[str], *, dark: bool) -> str:
-    """Give a legend that wraps on a narrow screen, which the chart's own does not; names are escaped."""
+    """Return a legend that wraps on a narrow screen, which Altair's does not; names are escaped."""
     entries = (
         '<span style="display:inline-flex;align-items:center;gap:0.5em;white-space:nowrap">'
         f'<span style="width:34px;height:3px;background:{_dashed(colour, k)}"></span>{escape(name)}</span>'
@@ -63,7 +65,7 @@ def legend_html(names: Sequence[str], *, dark: bool) -> str:
 
 
 def _dashed(colour: str, k: int) -> str:
-    """The k-th pattern of dashes as a CSS background."""
+    """Return the k-th pattern of dashes as a CSS background."""
     stops, at = [], 0
     for index, length in enumerate(DASHES[k % len(DASHES)]):
         stops.append(f"{'transparent' if index % 2 else colour} {at}px {at + length}px")
@@ -80,7 +82,7 @@ def _bars(drawing: Drawing, across: Any, vertical: Any, *, floor: float, dark: b
     frame = frame[frame["height"] > floor].assign(floor=floor)
     return (
         alt.Chart(frame)
-        .mark_rect(color="#8A8F98", opacity=0.35 if dark else 0.25, aria=False)
+        .mark_rect(color=_GREY, opacity=0.35 if dark else 0.25, aria=False)
         .encode(
             x=alt.X("from:Q", scale=across, title=drawing.name),
             x2="to:Q",
@@ -126,20 +128,20 @@ def _rug(drawing: Drawing, across: Any, *, floor: float, dark: bool) -> Any:
     )
 
 
-def _walls(drawing: Drawing, across: Any, *, dark: bool) -> Any:
+def _bounds(drawing: Drawing, across: Any, *, dark: bool) -> Any:
     low, high = drawing.grid[0], drawing.grid[-1]
-    walls = [bound for bound in drawing.bounds if bound is not None and low <= bound <= high]
-    if not walls:
+    shown = [bound for bound in drawing.bounds if bound is not None and low <= bound <= high]
+    if not shown:
         return None
     return (
-        alt.Chart(pd.DataFrame({"x": walls}))
+        alt.Chart(pd.DataFrame({"x": shown}))
         .mark_rule(color=_ink(dark), strokeDash=[3, 3], strokeWidth=1.5, aria=False)
         .encode(x=alt.X("x:Q", scale=across, title=drawing.name))
     )
 
 
 def _pointer(drawing: Drawing, x: Any, *, dark: bool) -> Any:
-    """A line at the nearest argument, with the values there."""
+    """Draw a line at the nearest grid point, with the values there as a tooltip."""
     columns = {f"c{k}": curve for k, curve in enumerate(drawing.curves.values())}
     tips = [alt.Tooltip("x:Q", title=drawing.name, format=".5~g")]
     tips += [alt.Tooltip(f"c{k}:Q", title=name, format=".4~g") for k, name in enumerate(drawing.curves)]
@@ -153,7 +155,7 @@ def _pointer(drawing: Drawing, x: Any, *, dark: bool) -> Any:
 
 
 def pit_chart(counts: Any, expected: float, band: tuple[float, float], *, dark: bool) -> Any:
-    """Draw a histogram of PIT values, the count that is expected in a bin, and where 95 % of counts fall."""
+    """Draw a histogram of PIT values, the expected count of a bin, and the interval of 95 % of counts."""
     edges = np.linspace(0.0, 1.0, len(counts) + 1)
     frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
     top = 1.1 * max(float(frame["count"].max()), band[1])
@@ -171,6 +173,24 @@ def pit_chart(counts: Any, expected: float, band: tuple[float, float], *, dark: 
             tooltip=[alt.Tooltip("from:Q"), alt.Tooltip("to:Q"), alt.Tooltip("count:Q")],
         )
     )
-    usual = alt.Chart(pd.DataFrame({"low": [band[0]], "high": [band[1]]})).mark_rect(color="#8A8F98", opacity=0.25)
+    usual = alt.Chart(pd.DataFrame({"low": [band[0]], "high": [band[1]]})).mark_rect(color=_GREY, opacity=0.25)
     line = alt.Chart(pd.DataFrame({"y": [expected]})).mark_rule(color=_ink(dark), strokeDash=[6, 3]).encode(y="y:Q")
     return alt.layer(usual.encode(y="low:Q", y2="high:Q"), bars, line).properties(height=280)
+
+
+def picture(drawing: Drawing, kind: str, *, log: bool) -> bytes:
+    """Return the picture as a file to take away; `kind` is png or svg."""
+    ax = plotting.new_axes()
+    ax.stairs(drawing.heights, drawing.edges, fill=True, color="0.88")
+    for k, (label, curve) in enumerate(drawing.curves.items()):
+        dash = (0, DASHES[k % len(DASHES)]) if k % len(DASHES) else "-"
+        ax.plot(drawing.grid, curve, color=_LIGHT[k % len(_LIGHT)], linestyle=dash, linewidth=1.8, label=label)
+    plotting.draw_ground(ax, drawing.ticks if drawing.ticks.size else None, drawing.bounds)
+    ax.set_xlim(drawing.grid[0], drawing.grid[-1])
+    if log:
+        top = max(float(curve.max()) for curve in drawing.curves.values())
+        ax.set_yscale("log")
+        ax.set_ylim(_FLOOR * top, 2.0 * top)
+    ax.set_xlabel(drawing.name, parse_math=False)
+    ax.legend(frameon=False, fontsize=9)
+    return plotting.figure_bytes(ax, kind)

@@ -1,4 +1,4 @@
-"""What is seen below the picture: the table of methods, quantiles and probabilities, and what can be taken away."""
+"""Results below the picture: the table of methods, quantiles and probabilities, and what can be taken away."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,17 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
+from amortized_kde._types import Array
 from amortized_kde.app.comparing import Comparison, Fitted, compare, find_modes, score_by_hand
-from amortized_kde.app.curves import Drawing
-from amortized_kde.app.entries import read_limits, read_percentages
-from amortized_kde.app.input_view import Limits, Numbers
-from amortized_kde.app.links import link
-from amortized_kde.app.memory import remembered
-from amortized_kde.app.state import current, kept
-from amortized_kde.app.takeaway import NUMBERS_FILE, command_line, numbers_csv, picture, python_lines
-from amortized_kde.app.words import digits_for, plain
+from amortized_kde.app.curves import Drawing, Limits
+from amortized_kde.app.input_view import Numbers, show_error, type_interval
+from amortized_kde.app.pictures import picture
+from amortized_kde.app.settings import link, read_percentages
+from amortized_kde.app.state import current, kept, remembered
+from amortized_kde.app.words import NUMBERS_FILE, command_line, digits_for, numbers_csv, plain, python_lines
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.integrations.tables import density_csv
@@ -24,7 +22,7 @@ from amortized_kde.integrations.tables import density_csv
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """The density in detail: of which method, by which factor, what it is called, and itself."""
+    """The density in detail: its method, the factor of its bandwidths, its name in the picture, and itself."""
 
     method: str
     factor: float
@@ -32,20 +30,20 @@ class Shown:
     density: KernelDensity
 
 
-def modes_of(density: KernelDensity) -> NDArray[np.float64]:
-    """Find a density's modes once."""
-    # The density is kept beside them, lest another one be made in its place.
+def modes_of(density: KernelDensity) -> Array:
+    """Return the modes of a density, found once."""
+    # The density is kept with them, so that no other one gets its id.
     return remembered(("modes", id(density)), lambda: (density, find_modes(density)), size=density.points.size)[1]
 
 
 def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown: Shown) -> None:
-    """Draw the table: bandwidth, held-out score, difference to the best, modes; remarks below it."""
-    size, names = numbers.points.size, tuple(one.method for one in fitted)
+    """Show the table: bandwidth, held-out score, difference to the best, modes; remarks below it."""
+    names = tuple(one.method for one in fitted)
     st.subheader("Which method fits best?", anchor=False)
     place = st.empty()
     with place, st.spinner("Scoring on values held out …"):
         comparison = remembered(("scores", numbers.key, bounds, names), lambda: compare(numbers.points, names, bounds))
-        rows = [_row(one, comparison, size) for one in _ranked(fitted, comparison)]
+        rows = [_row(one, comparison) for one in _ranked(fitted, comparison)]
         if shown.factor != 1.0:
             rows.append(_row_by_hand(numbers, bounds, shown, comparison))
     place.table(pd.DataFrame(rows), hide_index=True, border="horizontal", alt="Methods with their held-out scores")
@@ -54,7 +52,7 @@ def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown
 
 
 def _bits(score: float) -> str:
-    """Four decimals, and of large numbers, which would not fit on a phone, four digits."""
+    """Write a score with four decimals, a large one with four digits to fit on a phone."""
     return f"{score:.4f}" if abs(score) < 10.0 else f"{score:.4g}"
 
 
@@ -63,20 +61,25 @@ def _ranked(fitted: Sequence[Fitted], comparison: Comparison) -> list[Fitted]:
     return sorted(fitted, key=lambda one: order.index(one.method) if one.method in order else len(order))
 
 
-def _row(one: Fitted, comparison: Comparison, size: int) -> dict[str, str]:
+def _row(one: Fitted, comparison: Comparison) -> dict[str, str]:
     scored = comparison.rows.get(one.method)
-    difference = scored.difference if scored else None
-    best = scored is not None and next(iter(comparison.rows)) == one.method
+    score = to_best = "–"
+    if scored and scored.score:
+        score = _bits(scored.score.value)
+    if scored and scored.difference:
+        to_best = f"+{_bits(scored.difference.value)} ± {_bits(scored.difference.standard_error)}"
+    if next(iter(comparison.rows), None) == one.method:
+        to_best = "best"
+    return _cells(one.method, one.density, score, to_best)
+
+
+def _cells(label: str, density: KernelDensity | None, score: str, to_best: str) -> dict[str, str]:
     return {
-        "Method": one.method,
-        "Bandwidth": "–" if one.density is None else f"{one.density.bandwidth:.4g}",
-        "Score, bits": _bits(scored.score.value) if scored and scored.score else "–",
-        "To best": "best"
-        if best
-        else f"+{_bits(difference.value)} ± {_bits(difference.standard_error)}"
-        if difference
-        else "–",
-        "Modes": "–" if one.density is None else f"{modes_of(one.density).size}",
+        "Method": label,
+        "Bandwidth": "–" if density is None else f"{density.bandwidth:.4g}",
+        "Score, bits": score,
+        "To best": to_best,
+        "Modes": "–" if density is None else f"{modes_of(density).size}",
     }
 
 
@@ -85,13 +88,9 @@ def _row_by_hand(numbers: Numbers, bounds: Limits, shown: Shown, comparison: Com
     score = remembered(key, lambda: score_by_hand(numbers.points, shown.method, bounds, shown.factor))
     first = next(iter(comparison.rows.values()), None)
     best = first.score.value if first and first.score else np.nan
-    return {
-        "Method": shown.label,
-        "Bandwidth": f"{shown.density.bandwidth:.4g}",
-        "Score, bits": "–" if score is None else _bits(score),
-        "To best": "–" if score is None else f"{'+' if score >= best else ''}{_bits(score - best)}",
-        "Modes": f"{modes_of(shown.density).size}",
-    }
+    if score is None:
+        return _cells(shown.label, shown.density, "–", "–")
+    return _cells(shown.label, shown.density, _bits(score), f"{'+' if score >= best else ''}{_bits(score - best)}")
 
 
 def _remark(fitted: Sequence[Fitted], comparison: Comparison) -> None:
@@ -104,7 +103,7 @@ def _remark(fitted: Sequence[Fitted], comparison: Comparison) -> None:
 
 
 def show_details(numbers: Numbers, shown: Shown) -> None:
-    """Draw quantiles, and the probability of an interval that is typed."""
+    """Show quantiles, and the probability of an interval."""
     st.subheader("Quantiles and probabilities", anchor=False, help=f"By {shown.label}.")
     left, right = st.columns(2, gap="medium")
     with left:
@@ -118,7 +117,7 @@ def _show_quantiles(numbers: Numbers, density: KernelDensity) -> None:
     try:
         wanted = read_percentages(text or "")
     except AmortizedKdeError as error:
-        st.error(str(error), icon=":material/error:")
+        show_error(error)
         return
     digits = max(4, digits_for(numbers.points) + 1)
     rows = [
@@ -130,15 +129,9 @@ def _show_quantiles(numbers: Numbers, density: KernelDensity) -> None:
 
 
 def _show_probability(density: KernelDensity) -> None:
-    left, right = st.columns(2, wrap=False)
-    low = left.text_input("From", kept().low, key="low", placeholder="open")
-    high = right.text_input("To", kept().high, key="high", placeholder="open")
-    try:
-        ends = read_limits(low or "", high or "", "end")
-    except AmortizedKdeError as error:
-        st.error(str(error)[:1].upper() + str(error)[1:], icon=":material/error:")
-        return
-    st.metric("Probability of the interval", _per_cent(_probability(density, ends)))
+    ends = type_interval(("From", "To"), ("low", "high"), defaults=(kept().low, kept().high), what="end")
+    if ends is not None:
+        st.metric("Probability of the interval", f"{100.0 * _probability(density, ends):.4g} %")
 
 
 def _probability(density: KernelDensity, ends: Limits) -> float:
@@ -147,18 +140,14 @@ def _probability(density: KernelDensity, ends: Limits) -> float:
         return 1.0 if high is None else float(density.cdf(high))
     if high is None:
         return float(density.sf(low))
-    # The difference of the smaller tails keeps its digits.
+    # The difference of the smaller tails loses fewer digits.
     if density.cdf(low) > 0.5:
         return float(density.sf(low) - density.sf(high))
     return float(density.cdf(high) - density.cdf(low))
 
 
-def _per_cent(probability: float) -> str:
-    return f"{100.0 * probability:.4g} %"
-
-
 def show_takeaway(numbers: Numbers, bounds: Limits, shown: Shown, drawing: Drawing) -> None:
-    """Draw the downloads, the lines that give the same elsewhere, and the link."""
+    """Show downloads, code and a command that compute the same, and the link."""
     st.subheader("Take it away", anchor=False)
     log = bool(st.session_state.get("log"))
     with st.container(horizontal=True):

@@ -1,17 +1,16 @@
-"""The tab for one sample: choose on one side, see on the other; what is chosen stands in the address."""
+"""The tab for one sample: fields on the left, the picture and the results on the right."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
 from amortized_kde.app.comparing import Fitted, check_spread, fit_methods, how_unlike, method_names
-from amortized_kde.app.curves import Drawing, compute_drawing, is_spread_out
-from amortized_kde.app.input_view import Limits, Numbers, choose_bounds, choose_numbers
-from amortized_kde.app.links import FACTORS, VIEWS
-from amortized_kde.app.memory import remembered
+from amortized_kde.app.curves import Drawing, Limits, compute_drawing, is_spread_out
+from amortized_kde.app.input_view import Numbers, choose_bounds, choose_numbers
 from amortized_kde.app.pictures import density_chart, legend_html
 from amortized_kde.app.result_view import Shown, modes_of, show_details, show_table, show_takeaway
-from amortized_kde.app.state import kept
+from amortized_kde.app.settings import FACTORS, VIEWS
+from amortized_kde.app.state import kept, remembered
 from amortized_kde.app.words import describe
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError
@@ -24,7 +23,7 @@ def show_sample() -> None:
     left, right = st.columns([4, 7], gap="large")
     with left:
         st.subheader("Your numbers", anchor=False)
-        # Places of their own: a field that a new sentence above it moves is made anew, and loses what is being typed.
+        # Containers: a field that is moved by a new sentence above it is created anew, and loses what is being typed.
         first, second, third = st.container(), st.container(), st.container()
         with first:
             numbers = choose_numbers()
@@ -34,15 +33,14 @@ def show_sample() -> None:
             methods = _choose_methods()
     with right:
         if numbers is None:
-            _invite()
+            st.info(
+                "Paste numbers, upload a file or pick an example: their density appears here.",
+                icon=":material/timeline:",
+            )
         elif bounds is not None and methods:
             _show(numbers, bounds, methods)
         else:
             st.info("Correct the field that is marked, and the density appears here.")
-
-
-def _invite() -> None:
-    st.info("Paste numbers, upload a file or pick an example: their density appears here.", icon=":material/timeline:")
 
 
 def _choose_methods() -> list[str]:
@@ -66,18 +64,18 @@ def _show(numbers: Numbers, bounds: Limits, methods: Sequence[str]) -> None:
         return
     with st.spinner("Estimating …"):
         fitted = [_fit(numbers, bounds, method) for method in methods]
-    working = [one for one in fitted if one.density is not None]
-    if not working:
+    densities = {one.method: one.density for one in fitted if one.density is not None}
+    if not densities:
         st.error(f"No method has an answer. {fitted[0].method}: {fitted[0].failure}", icon=":material/error:")
         return
-    # Places again: remarks below the table come and go.
+    # Containers again: remarks below the table come and go.
     sentence, picture, below, table, details, takeaway = (st.container() for _ in range(6))
     with below:
-        shown = _choose_shown(numbers, bounds, working)
+        shown = _choose_shown(numbers, bounds, densities)
     with picture:
-        drawing = _draw(numbers, bounds, working, shown)
+        drawing = _draw(numbers, bounds, {**densities, shown.label: shown.density})
     with sentence:
-        _say(numbers, bounds, working)
+        _describe(numbers, bounds, densities)
     with table:
         show_table(numbers, bounds, fitted, shown)
     with details:
@@ -91,9 +89,9 @@ def _fit(numbers: Numbers, bounds: Limits, method: str) -> Fitted:
     return remembered(key, lambda: fit_methods(numbers.points, [method], bounds)[0], size=numbers.points.size)
 
 
-def _choose_shown(numbers: Numbers, bounds: Limits, working: Sequence[Fitted]) -> Shown:
-    """Let a visitor choose a method, and move its bandwidths by hand."""
-    names = [one.method for one in working]
+def _choose_shown(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> Shown:
+    """Let the visitor choose a method and change its bandwidths."""
+    names = list(densities)
     if st.session_state.get("method") not in names:
         st.session_state["method"] = names[0]
     left, right = st.columns([2, 3], gap="medium")
@@ -102,10 +100,9 @@ def _choose_shown(numbers: Numbers, bounds: Limits, working: Sequence[Fitted]) -
         names,
         index=names.index(st.session_state["method"]),
         key="method",
-        help="Whose numbers are shown, moved by hand and taken away below.",
+        help="The method whose results are shown, changed by hand and taken away below.",
     )
-    density = working[names.index(method)].density
-    assert density is not None
+    density = densities[method]
     factor = right.select_slider(
         "Bandwidth by hand",
         FACTORS,
@@ -122,18 +119,15 @@ def _choose_shown(numbers: Numbers, bounds: Limits, working: Sequence[Fitted]) -
     return Shown(method, factor, f"{method} × {factor:g}", moved)
 
 
-def _say(numbers: Numbers, bounds: Limits, working: Sequence[Fitted]) -> None:
-    """The sentence on the sample: by the default method's density, if that is there."""
-    judge = next((one for one in working if one.method == DEFAULT_METHOD), working[0]).density
-    assert judge is not None
+def _describe(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> None:
+    """Describe the sample by the density of the default method, or else of the first."""
+    density = densities.get(DEFAULT_METHOD) or next(iter(densities.values()))
     ways = remembered(("ways", numbers.key, bounds), lambda: how_unlike(numbers.points, bounds))
-    text = describe(numbers.points, modes_of(judge), bounds, ways)
+    text = describe(numbers.points, modes_of(density), bounds, ways)
     (st.warning if ways else st.success)(text, icon=":material/format_quote:")
 
 
-def _draw(numbers: Numbers, bounds: Limits, working: Sequence[Fitted], shown: Shown) -> Drawing:
-    densities = {one.method: one.density for one in working if one.density is not None}
-    densities[shown.label] = shown.density
+def _draw(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> Drawing:
     left, right = st.columns(2)
     log = left.toggle("Logarithmic axis", kept().log, key="log", help="Tails show, down to a millionth of the peak.")
     _choose_first_view(numbers)
@@ -147,19 +141,16 @@ def _draw(numbers: Numbers, bounds: Limits, working: Sequence[Fitted], shown: Sh
         ),
     )
     dark = st.context.theme.type == "dark"
+    text = f"Density of {numbers.points.size:,} values by {', '.join(densities)}, over a histogram."
     st.html(legend_html(list(densities), dark=dark))
-    st.altair_chart(density_chart(drawing, log=log, dark=dark), key="picture", alt=_alt(numbers, densities))
+    st.altair_chart(density_chart(drawing, log=log, dark=dark), key="picture", alt=text)
     return drawing
 
 
 def _choose_first_view(numbers: Numbers) -> None:
-    """Zoom in on a new sample that far values spread out, unless the address says what to show."""
+    """Leave out far values of a new sample that is spread out, unless the address says what to show."""
     if st.session_state.get("viewed") == numbers.key:
         return
     if "viewed" in st.session_state or "view" not in st.query_params:
         st.session_state["view"] = VIEWS[is_spread_out(numbers.points)]
     st.session_state["viewed"] = numbers.key
-
-
-def _alt(numbers: Numbers, densities: dict[str, KernelDensity]) -> str:
-    return f"Density of {numbers.points.size:,} values by {', '.join(densities)}, over a histogram."

@@ -1,43 +1,70 @@
-"""The settings of a visitor's page: taken from the address at first, kept while fields come and go.
+"""A visitor's session: the settings of the fields, and results that are kept while the page is open.
 
-Every field is also given its setting as default. A browser that sees a field for the first time in a run that replaces
-an unfinished one is told only the default, and would send it back.
+Every field is given its setting both as state and as default. A browser that sees a field for the first time in a run
+that replaces an unfinished one receives only the default, and would send it back.
 """
 
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, fields
+from typing import TypeVar, cast
 
 import streamlit as st
 
-from amortized_kde.app.links import Settings, from_query, to_query
+from amortized_kde.app.settings import Settings, from_query, to_query
 
-_KEY = "settings"
+Result = TypeVar("Result")
+
+_SETTINGS, _RESULTS = "settings", "results"
+# Results that are kept. Densities of a million values take a hundred megabytes each.
+_MOST, _MOST_LARGE, _LARGE = 60, 8, 100_000
 
 
 def begin() -> None:
     """Fill fields that are not there yet from the last settings, or from the address."""
-    st.session_state.setdefault(_KEY, from_query(st.query_params.to_dict()))
+    st.session_state.setdefault(_SETTINGS, from_query(st.query_params.to_dict()))
     # The last run may have been cut short.
-    st.session_state[_KEY] = current()
+    st.session_state[_SETTINGS] = current()
     for name, value in asdict(kept()).items():
         st.session_state.setdefault(name, list(value) if isinstance(value, tuple) else value)
 
 
 def kept() -> Settings:
-    """Give what was chosen when this run began."""
-    settings: Settings = st.session_state[_KEY]
+    """Return the settings at the beginning of this run."""
+    settings: Settings = st.session_state[_SETTINGS]
     return settings
 
 
 def current() -> Settings:
-    """Give what is chosen now."""
+    """Return the settings as they are now."""
     known = kept()
     chosen = {field.name: st.session_state.get(field.name, getattr(known, field.name)) for field in fields(Settings)}
     return Settings(**{**chosen, "methods": tuple(chosen["methods"])})
 
 
 def keep() -> None:
-    """Remember what is chosen for fields that will come back, and put it into the address."""
+    """Keep the settings for fields that will come back, and put them into the address."""
     settings = current()
-    st.session_state[_KEY] = settings
+    st.session_state[_SETTINGS] = settings
     if st.query_params.to_dict() != to_query(settings):
         st.query_params.from_dict(to_query(settings))
+
+
+def remembered(key: Hashable, compute: Callable[[], Result], *, size: int = 0) -> Result:
+    """Return the result for a key, computed once; the last ones are kept, fewer if the sample's `size` is large.
+
+    Streamlit's caches are shared by all visitors, outlive them, and confuse large arrays that agree in a part of their
+    values.
+    """
+    results = cast("OrderedDict[Hashable, object]", st.session_state.setdefault(_RESULTS, OrderedDict()))
+    if key not in results:
+        results[key] = compute()
+    results.move_to_end(key)
+    while len(results) > (_MOST_LARGE if size > _LARGE else _MOST):
+        results.popitem(last=False)
+    return cast(Result, results[key])
+
+
+def forget() -> None:
+    """Drop all results, because there is another sample."""
+    st.session_state.pop(_RESULTS, None)

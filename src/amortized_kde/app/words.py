@@ -1,36 +1,49 @@
-"""What a sample looks like, in one plain sentence, and numbers as people write them."""
+"""Texts for the visitor: a sentence on the sample, numbers as people write them, and what can be taken away.
 
+Code and commands to take away read ``numbers.csv``, which the page offers too, or contain the numbers if they are few.
+"""
+
+import csv
+import io
 import math
+import shlex
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from amortized_kde._types import Array
+from amortized_kde.app.curves import Limits
+from amortized_kde.estimate import DEFAULT_METHOD
+
+NUMBERS_FILE = "numbers.csv"
+# Numbers that still read well in a line of code.
+_FEW = 12
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-# Peaks that are named; of more only their number is told.
+# Peaks that are located in the sentence; more are only counted.
 _NAMED = 4
-# Of an even number of values, or rounded ones, so many may be equal by chance.
-_MANY_TIES = 0.5
+# Below this fraction of different values, ties are mentioned.
+_FEW_DIFFERENT = 0.5
 # (upper tail - lower tail) / width of the central 90 %: 0.56 for an exponential distribution, 0 for a symmetric one.
 _LOPSIDED = 0.25
 # The central 99 % over the central 50 %: 3.8 for a normal distribution, 16 for Student's t with 1.5 degrees of freedom.
 _FAR_OUT = 9.0
 
 
-def describe(points: Array, modes: Array, bounds: tuple[float | None, float | None], ways: Sequence[str]) -> str:
-    """Say in one sentence how many values there are, what their density looks like, and whether it is unlike training.
+def describe(points: Array, modes: Array, bounds: Limits, ways: Sequence[str]) -> str:
+    """Return one sentence on a sample: size, peaks, tails, and whether the network was trained on the like.
 
     Parameters
     ----------
     points : array of shape (n,)
-        The sample, ascending.
+        The sample, sorted.
     modes : array of shape (k,)
-        Where its density has peaks, one at least.
+        Peaks of its density, at least one.
     bounds : (float or None, float or None)
         Hard limits.
     ways : sequence of str
-        The ways in which the sample is unlike all training data; none if it is not.
+        Ways in which the sample is unlike all training data.
 
     Examples
     --------
@@ -47,10 +60,10 @@ def describe(points: Array, modes: Array, bounds: tuple[float | None, float | No
 
 def _ties(points: Array) -> str:
     distinct = int(np.count_nonzero(np.diff(points))) + 1
-    return f" ({distinct:,} different ones)" if distinct < _MANY_TIES * points.size else ""
+    return f" ({distinct:,} different ones)" if distinct < _FEW_DIFFERENT * points.size else ""
 
 
-def _peaks(modes: Array, bounds: tuple[float | None, float | None], digits: int) -> str:
+def _peaks(modes: Array, bounds: Limits, digits: int) -> str:
     places = listing([plain(mode, digits) for mode in modes.tolist()])
     if modes.size == 1:
         end = _bound_there(bounds, float(modes[0]))
@@ -59,7 +72,7 @@ def _peaks(modes: Array, bounds: tuple[float | None, float | None], digits: int)
     return f"{count} peaks, near {places}" if modes.size <= _NAMED else f"{count} peaks"
 
 
-def _bound_there(bounds: tuple[float | None, float | None], mode: float) -> str:
+def _bound_there(bounds: Limits, mode: float) -> str:
     for bound, side in zip(bounds, ("lower", "upper"), strict=True):
         if bound == mode:
             return f"at the {side} bound"
@@ -67,7 +80,7 @@ def _bound_there(bounds: tuple[float | None, float | None], mode: float) -> str:
 
 
 def _tails(points: Array) -> str:
-    """What the tails are like, if that is worth a word."""
+    """Describe the tails if they are long or unequal."""
     low, left, quarter, middle, other, right, high = np.quantile(points, [0.005, 0.05, 0.25, 0.5, 0.75, 0.95, 0.995])
     if high - low > _FAR_OUT * (other - quarter):
         return ", some values far out"
@@ -95,14 +108,14 @@ def listing(words: Sequence[str]) -> str:
 
 
 def digits_for(values: Array) -> int:
-    """Give how many digits tell values apart that differ by a two-hundredth of the range, three at least."""
+    """Return the number of digits that shows differences of a two-hundredth of the range, at least three."""
     span = float(np.ptp(values)) or 1.0
     largest = float(np.abs(values).max())
     return min(3 + math.floor(math.log10(max(largest / span, 1.0))), 17)
 
 
 def plain(number: float, digits: int = 4) -> str:
-    """Write a number with so many significant digits, large ones in full with commas between thousands.
+    """Write a number with `digits` significant digits, large ones in full with commas between thousands.
 
     Examples
     --------
@@ -113,3 +126,69 @@ def plain(number: float, digits: int = 4) -> str:
         scale = 10 ** max(math.floor(math.log10(abs(number))) + 1 - digits, 0)
         return f"{round(number / scale) * scale:,.0f}"
     return f"{number:.{digits}g}" if abs(number) < 1000.0 or abs(number) >= 1e9 else f"{number:.{max(digits, 4)}g}"
+
+
+def numbers_csv(values: Array) -> str:
+    """Return the sample as CSV, with the header x and all digits.
+
+    Examples
+    --------
+    >>> numbers_csv(np.array([0.1, 2.0]))
+    'x\\n0.1\\n2.0\\n'
+    """
+    return "\n".join(["x", *map(repr, values.tolist()), ""])
+
+
+def python_lines(values: Array, *, bounds: Limits, method: str, factor: float) -> str:
+    """Return Python code for the density shown.
+
+    Examples
+    --------
+    >>> print(python_lines(np.array([1.0, 2.5]), bounds=(0.0, None), method="scott", factor=1.0))
+    import amortized_kde as akde
+    <BLANKLINE>
+    x = [1.0, 2.5]
+    d = akde.fit(x, bounds=(0.0, None), method="scott")
+    grid = d.grid(512)
+    density, probability_below = d.pdf(grid), d.cdf(grid)
+    """
+    few = values.size <= _FEW
+    options = [f"bounds={bounds!r}"] if bounds != (None, None) else []
+    options += [f'method="{method}"'] if method != DEFAULT_METHOD else []
+    smoothed = f".smoothed({factor!r})" if factor != 1.0 else ""
+    lines = [] if few else ["import numpy as np"]
+    lines += [
+        "import amortized_kde as akde",
+        "",
+        f"x = {values.tolist()!r}" if few else f'x = np.loadtxt("{NUMBERS_FILE}", skiprows=1)',
+        f"d = akde.fit({', '.join(['x', *options])}){smoothed}",
+        "grid = d.grid(512)",
+        "density, probability_below = d.pdf(grid), d.cdf(grid)",
+    ]
+    return "\n".join(lines)
+
+
+def command_line(*, bounds: Limits, method: str, factor: float) -> str:
+    """Return the command that computes the density shown from the file of numbers.
+
+    Examples
+    --------
+    >>> command_line(bounds=(0.0, None), method="scott", factor=0.5)
+    'amortized-kde fit numbers.csv --bounds 0.0 none --method scott --smooth 0.5 --out density.csv --plot density.png'
+    """
+    words = ["amortized-kde", "fit", NUMBERS_FILE]
+    if bounds != (None, None):
+        words += ["--bounds", *("none" if end is None else repr(end) for end in bounds)]
+    words += ["--method", method] if method != DEFAULT_METHOD else []
+    words += ["--smooth", repr(factor)] if factor != 1.0 else []
+    return shlex.join([*words, "--out", "density.csv", "--plot", "density.png"])
+
+
+def rows_csv(columns: dict[str, Any]) -> str:
+    """Return columns as CSV, with all digits and empty cells for NaN."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    cells = ([None if x != x else x for x in np.asarray(column).tolist()] for column in columns.values())
+    writer.writerows(zip(*cells, strict=True))
+    return text.getvalue()

@@ -1,7 +1,6 @@
-"""The command line: arguments enter, words, JSON, tables and pictures leave. No mathematics is done here.
+"""The command line.
 
-Bad input ends with one sentence on standard error and exit status 2. Everything heavy is imported by the command that
-needs it.
+Bad input gets one sentence on standard error and exit status 2. Commands import heavy libraries themselves.
 """
 
 import contextlib
@@ -49,7 +48,7 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0, or 2 with one sentence on standard error."""
+    """Run the command line and exit, with status 0, or 2 and one sentence on standard error."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             # A terminal that cannot show ± shows a question mark.
@@ -57,22 +56,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", AmortizedKdeWarning)
-            warnings.showwarning = _teller(warnings.showwarning)
+            warnings.showwarning = _printer(warnings.showwarning)
             app(args=arguments, prog_name="amortized-kde")
     except AmortizedKdeError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
 
 
-def _teller(usual: Any) -> Any:
-    """What prints our warnings, each once and in one line, and leaves others to the usual way."""
-    told: set[str] = set()
+def _printer(usual: Any) -> Any:
+    """Return a function that prints each of our warnings once, in one line, and passes others on."""
+    printed: set[str] = set()
 
-    def tell(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
         if not issubclass(category, AmortizedKdeWarning):
             usual(message, category, *details, **more)
-        elif str(message) not in told:
-            told.add(str(message))
+        elif str(message) not in printed:
+            printed.add(str(message))
             print(f"warning: {message}", file=sys.stderr)
 
-    return tell
+    return show

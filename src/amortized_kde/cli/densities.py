@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, read_limits
-from amortized_kde.cli.reports import print_facts, print_json
+from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, check_bandwidth, read_limits
+from amortized_kde.cli.output import print_facts, print_json
 from amortized_kde.errors import DegenerateSampleError, InvalidParameterError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Missing(StrEnum):
 
 
 File = Annotated[
-    str, typer.Argument(metavar="FILE", help="CSV, TSV, one number a line, or Parquet; - for standard input.")
+    str, typer.Argument(metavar="FILE", help="CSV, TSV, one number per line, or Parquet; - for standard input.")
 ]
 ColumnName = Annotated[str | None, typer.Option("--column", metavar="NAME", help="Column, by name or number from 1.")]
 WeightsName = Annotated[
@@ -32,9 +32,9 @@ WeightsName = Annotated[
     typer.Option("--weights", metavar="COLUMN", help="Column of importance weights, by name or number from 1."),
 ]
 Smooth = Annotated[
-    float, typer.Option("--smooth", metavar="F", help="Multiply all bandwidths: 2 is smoother, 0.5 rougher.")
+    float, typer.Option("--smooth", metavar="F", help="Multiply all bandwidths by F: 2 is smoother, 0.5 rougher.")
 ]
-Picture = Annotated[str | None, typer.Option("--plot", metavar="PNG", help="Draw a picture; PDF and SVG work too.")]
+Picture = Annotated[str | None, typer.Option("--plot", metavar="PNG", help="Draw a picture; also PDF or SVG.")]
 Grid = Annotated[
     int, typer.Option("--grid", metavar="N", min=2, max=10**7, help="Points of the curve in files and pictures.")
 ]
@@ -87,7 +87,7 @@ def compare(
     weights: WeightsName = None,
     bounds: BoundsPair = None,
     methods: Annotated[
-        str | None, typer.Option("--methods", metavar="A,B,...", help="Which to compare; default: all.")
+        str | None, typer.Option("--methods", metavar="A,B,...", help="Methods to compare; default: all.")
     ] = None,
     folds: Annotated[int, typer.Option("--folds", metavar="K", min=2, help="Parts that are held out in turn.")] = 10,
     plot: Picture = None,
@@ -121,13 +121,13 @@ def compare(
 def score(
     file: File,
     outcomes: Annotated[
-        str, typer.Option("--outcomes", metavar="FILE", help="Where the truth fell: numbers to score.")
+        str, typer.Option("--outcomes", metavar="FILE", help="Numbers to score.")
     ],
     column: ColumnName = None,
     weights: WeightsName = None,
     outcomes_column: Annotated[
         str | None,
-        typer.Option("--outcomes-column", metavar="NAME", help="Column of the outcomes; default: as FILE's."),
+        typer.Option("--outcomes-column", metavar="NAME", help="Column of the outcomes; default: that of FILE."),
     ] = None,
     bounds: BoundsPair = None,
     method: Method = None,
@@ -166,14 +166,11 @@ def _fit(
     import amortized_kde as akde
     from amortized_kde.estimate import DEFAULT_METHOD
 
-    limits = read_limits(bounds)
-    if bandwidth is None:
-        return akde.fit(
-            data.values, weights=data.weights, bounds=limits, method=method or DEFAULT_METHOD, threads=threads
-        )
-    if method is not None:
-        raise InvalidParameterError("--method and --bandwidth exclude each other; give one of them.")
-    return akde.KernelDensity(data.values, bandwidth, bounds=limits, weights=data.weights)
+    check_bandwidth(method, bandwidth)
+    sample = {"weights": data.weights, "bounds": read_limits(bounds)}
+    if bandwidth is not None:
+        return akde.KernelDensity(data.values, bandwidth, **sample)
+    return akde.fit(data.values, method=method or DEFAULT_METHOD, threads=threads, **sample)
 
 
 def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) -> None:
@@ -181,7 +178,7 @@ def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) ->
 
     ax = density.plot(plotting.new_axes(), count=grid)
     ax.set_title(f"{density.method}, bandwidth {density.bandwidth:.4g}, n = {density.points.size}", fontsize=10)
-    # A dollar sign in a column's name is no mathematics.
+    # A dollar sign in a column's name does not begin a formula.
     ax.set_xlabel(_axis_name(data), parse_math=False)
     _save(ax, path)
 
@@ -234,7 +231,7 @@ def _about(density: "KernelDensity", data: "Column") -> dict[str, Any]:
 
 
 def _about_scores(density: "KernelDensity", truth: "Column", scores: Any) -> dict[str, Any]:
-    """The mean over all outcomes, which is infinite if one lies outside, and over those inside."""
+    """Return the mean over all outcomes, infinite if one lies outside the bounds, and over those inside."""
     from amortized_kde.score import expected_score_by_draws
 
     inside = truth.values[scores < math.inf]

@@ -1,20 +1,29 @@
-"""The command for forecast ensembles in files: ensemble."""
+"""The command for files of forecast ensembles: ensemble."""
 
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, read_limits, read_numbers_list
-from amortized_kde.cli.reports import print_facts, print_json
+from amortized_kde.cli.options import (
+    Atoms,
+    Bandwidth,
+    BoundsPair,
+    Json,
+    Method,
+    Threads,
+    check_bandwidth,
+    read_limits,
+    read_numbers_list,
+)
+from amortized_kde.cli.output import WorkBar, print_facts, print_json
 from amortized_kde.data.reading import read_bounds
 from amortized_kde.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     import xarray as xr
 
-
-# What is written if nothing particular is asked for.
+# Quantiles that are written if no option asks for anything else.
 _USUAL = "0.1,0.5,0.9"
 
 
@@ -32,17 +41,14 @@ def ensemble(
         str | None, typer.Option("--obs-var", metavar="NAME", help="Variable of the observations; default: as --var.")
     ] = None,
     bounds: BoundsPair = None,
-    atoms: Annotated[
-        str | None,
-        typer.Option("--atoms", metavar="A,B,...", help="Values with a probability of their own, as 0 rain."),
-    ] = None,
+    atoms: Atoms = None,
     climatology: Annotated[
         str | None,
-        typer.Option("--climatology", metavar="FILE", help="Past values, for cells with no members but at atoms."),
+        typer.Option("--climatology", metavar="FILE", help="Past values, for cells whose members are all at atoms."),
     ] = None,
     quantiles: Annotated[
         str | None,
-        typer.Option("--quantiles", metavar="P,...", help=f"Default: {_USUAL} if nothing else is asked for."),
+        typer.Option("--quantiles", metavar="P,...", help=f"Default: {_USUAL}, without --obs and --above."),
     ] = None,
     above: Annotated[
         str | None, typer.Option("--above", metavar="X,...", help="Thresholds: probabilities of exceeding them.")
@@ -53,16 +59,15 @@ def ensemble(
         str | None,
         typer.Option("--dress", metavar="DIR", help="Correct members first, as the model in DIR learned with --dress."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the PIT at atoms.")] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the randomised PIT at atoms.")] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Turn a file of forecast ensembles into bandwidths, quantiles, probabilities and scores."""
     from amortized_kde.integrations.xarray import files
 
-    if method is not None and bandwidth is not None:
-        raise InvalidParameterError("--method and --bandwidth exclude each other; give one of them.")
+    check_bandwidth(method, bandwidth)
     if obs is None and obs_var is not None:
         raise InvalidParameterError("--obs-var names a variable of --obs; give that file too.")
     sources = tuple(path for path in (file, obs, climatology) if path is not None)
@@ -76,8 +81,8 @@ def ensemble(
         options["method"] = method if bandwidth is None else bandwidth
     if climatology is not None:
         options["climatology"] = files.open_observations(climatology, obs_var, x).values
-    asked = read_numbers_list(quantiles or (None if obs or above else _USUAL), "--quantiles")
-    results = _results(x, dim, truth, asked, read_numbers_list(above, "--above"), seed, options)
+    wanted = read_numbers_list(quantiles or (None if obs or above else _USUAL), "--quantiles")
+    results = _results(x, dim, truth, wanted, read_numbers_list(above, "--above"), seed, options)
     _write(results, out, threads)
     facts = {
         "file": file,
@@ -100,31 +105,30 @@ def _results(
     seed: int,
     options: dict[str, Any],
 ) -> "list[xr.DataArray]":
-    """All that was asked for, not yet computed; what there is one of in each cell comes first."""
+    """Return all results, not yet computed; those with one number per cell come first."""
     import amortized_kde.integrations.xarray as labelled
 
-    made: list[Any] = []
+    results: list[Any] = []
     if truth is not None:
-        made.append(labelled.log_scores(x, truth, dim, **options))
+        results.append(labelled.log_scores(x, truth, dim, **options))
         if options["atoms"]:
-            made.extend(labelled.log_score_parts(x, truth, dim, **options).data_vars.values())
-        made.append(labelled.crps(x, truth, dim, **options))
-        made.append(labelled.pit(x, truth, dim, seed=seed, **options))
+            results.extend(labelled.log_score_parts(x, truth, dim, **options).data_vars.values())
+        results.append(labelled.crps(x, truth, dim, **options))
+        results.append(labelled.pit(x, truth, dim, seed=seed, **options))
     if above:
-        made.append(labelled.probabilities(x, above, dim, above=True, **options))
+        results.append(labelled.probabilities(x, above, dim, above=True, **options))
     if quantiles:
-        made.append(labelled.quantiles(x, quantiles, dim, **options))
+        results.append(labelled.quantiles(x, quantiles, dim, **options))
     if options["atoms"]:
-        made.append(labelled.atom_probabilities(x, options["atoms"], dim, bounds=options["bounds"]))
+        results.append(labelled.atom_probabilities(x, options["atoms"], dim, bounds=options["bounds"]))
     elif isinstance(options.get("method", ""), str):
-        made.append(labelled.bandwidth(x, dim, **options))
-    return made
+        results.append(labelled.bandwidth(x, dim, **options))
+    return results
 
 
 def _write(results: "list[xr.DataArray]", out: str, threads: int | None) -> None:
     import xarray as xr
 
-    from amortized_kde.cli.workbar import WorkBar
     from amortized_kde.integrations.xarray.files import write_results
 
     merged = xr.merge([result.to_dataset() for result in results], combine_attrs="drop_conflicts")
@@ -141,7 +145,7 @@ def _judge(
     results: "list[xr.DataArray]",
     bounds: tuple[float | None, float | None] | None,
 ) -> dict[str, Any]:
-    """Counts, and mean scores if there are observations, of what was written."""
+    """Return counts, and mean scores if there are observations, of the written results."""
     from amortized_kde.integrations.xarray import files, tally
 
     name = str(results[0].name)

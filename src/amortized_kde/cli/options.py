@@ -1,4 +1,4 @@
-"""Options that several commands take, and bounds as people type them."""
+"""Options that several commands take, and how bounds and lists of numbers are read."""
 
 from typing import Annotated
 
@@ -6,7 +6,8 @@ import typer
 
 from amortized_kde.errors import InvalidBoundsError, InvalidParameterError
 
-OPEN_SIDE = ("none", "-", "inf")
+# Ways to write an open side.
+_OPEN_SIDE = ("none", "-", "inf")
 
 BoundsPair = Annotated[
     tuple[str, str] | None,
@@ -18,16 +19,20 @@ Method = Annotated[
     str | None, typer.Option("--method", metavar="NAME", help="How to choose the bandwidth; a wrong name lists all.")
 ]
 Bandwidth = Annotated[
-    float | None, typer.Option("--bandwidth", metavar="H", help="A bandwidth of your own instead, in data units.")
+    float | None, typer.Option("--bandwidth", metavar="H", help="Use this bandwidth instead, in data units.")
+]
+Atoms = Annotated[
+    str | None,
+    typer.Option("--atoms", metavar="A,B,...", help="Values with a probability of their own, such as 0 for no rain."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 Threads = Annotated[
-    int | None, typer.Option("--threads", metavar="N", min=1, help="Use at most so many threads; default: all cores.")
+    int | None, typer.Option("--threads", metavar="N", min=1, help="At most N threads; default: all cores.")
 ]
 
 
 def read_limits(given: tuple[str, str] | None) -> tuple[float | None, float | None] | None:
-    """Read a pair of numbers, None where a side is open.
+    """Read bounds, None where a side is open.
 
     Raises
     ------
@@ -39,7 +44,7 @@ def read_limits(given: tuple[str, str] | None) -> tuple[float | None, float | No
     ends: list[float | None] = []
     for text, also_open in zip(given, ("-inf", "+inf"), strict=True):
         try:
-            ends.append(None if text.lower() in (*OPEN_SIDE, also_open) else float(text))
+            ends.append(None if text.lower() in (*_OPEN_SIDE, also_open) else float(text))
         except ValueError:
             raise InvalidBoundsError(
                 f"--bounds takes two numbers, not {text!r}; write none for a side that is open: --bounds 0 none."
@@ -48,14 +53,20 @@ def read_limits(given: tuple[str, str] | None) -> tuple[float | None, float | No
 
 
 def read_numbers_list(text: str | None, option: str) -> tuple[float, ...]:
-    """Read numbers with commas between them; nothing for nothing.
+    """Read numbers separated by commas.
 
     Raises
     ------
     InvalidParameterError
-        If one is no number.
+        If one is not a number.
     """
     try:
         return () if text is None else tuple(float(part) for part in text.split(","))
     except ValueError:
         raise InvalidParameterError(f"{option} takes numbers with commas between them, not {text!r}.") from None
+
+
+def check_bandwidth(method: str | None, bandwidth: float | None) -> None:
+    """Raise `InvalidParameterError` if both a method and a bandwidth are given."""
+    if method is not None and bandwidth is not None:
+        raise InvalidParameterError("--method and --bandwidth exclude each other; give one of them.")

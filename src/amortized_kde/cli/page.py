@@ -13,20 +13,20 @@ from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
 _FIRST_PORT = 8501
 _MOST_MEGABYTES = 100
-# Nothing is sent, nothing is written to the home folder, and no error shows data.
+# Streamlit's options: send nothing, write nothing to the home folder, show no data in errors.
 _OPTIONS = {
     "browser.gatherUsageStats": "false",
     "client.showErrorDetails": "none",
     "client.toolbarMode": "minimal",
     "runner.magicEnabled": "false",
     "server.fileWatcherType": "none",
-    # Otherwise it asks for an address to write to at its first start.
+    # Otherwise Streamlit asks for an e-mail address when it first starts.
     "server.headless": "true",
     "server.maxUploadSize": str(_MOST_MEGABYTES),
     "logger.level": "error",
-    # Fields have their settings both as state and as default: see app/state.py.
+    # Fields have their settings both as state and as default (app/state.py).
     "global.disableWidgetStateDuplicationWarning": "true",
-    # Blue, which nobody takes for the red of an error.
+    # Blue: the default red looks like an error.
     "theme.light.primaryColor": "#0072B2",
     "theme.dark.primaryColor": "#2A80B9",
 }
@@ -34,14 +34,14 @@ _OPTIONS = {
 
 def app(
     port: Annotated[
-        int | None, typer.Option("--port", metavar="N", min=1, max=65535, help="Default: the first free one from 8501.")
+        int | None, typer.Option("--port", metavar="N", min=1, max=65535, help="Default: the first free port from 8501.")
     ] = None,
     address: Annotated[
         str,
-        typer.Option("--address", metavar="HOST", help="Who may come: only this machine, unless you say otherwise."),
+        typer.Option("--address", metavar="HOST", help="Address to listen at; the default lets in only this machine."),
     ] = "localhost",
     show: Annotated[
-        bool | None, typer.Option("--open/--no-open", help="Open a browser; default: if there is a screen.")
+        bool | None, typer.Option("--open/--no-open", help="Open a browser; default: if there is a display.")
     ] = None,
 ) -> None:
     """Start the web page: paste a sample, see its density."""
@@ -54,12 +54,12 @@ def app(
         raise MissingExtraError(
             f"the web page needs {error.name}; install it with: pip install 'amortized-kde[app]'"
         ) from None
-    # The server would put files of more than a megabyte on disk while it receives them.
+    # By default the server writes uploads of more than a megabyte to disk.
     MultiPartParser.spool_max_size = 2 * _MOST_MEGABYTES * 2**20
     free = _free_port(address, port)
     url = f"http://{address}:{free}"
     typer.echo(f"The page is at {url} (stop it with Ctrl-C)")
-    # The first answer takes seconds; it need not be the visitor's.
+    # Compiling and loading takes seconds, which the first visitor need not wait for.
     threading.Thread(target=_prepare, args=(url if _wants_browser(show) else None,), daemon=True).start()
     page = Path(__file__).parents[1] / "app" / "page.py"
     given = {**_OPTIONS, "server.address": address, "server.port": str(free)}
@@ -78,16 +78,17 @@ def _free_port(address: str, port: int | None) -> int:
 
 
 def _wants_browser(show: bool | None) -> bool:
-    screen = sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
-    return screen if show is None else show
+    if show is not None:
+        return show
+    return sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
 
 
 def _prepare(url: str | None) -> None:
-    """Open a browser, and compile or load what the first visitor will need."""
+    """Open a browser, and compile or load everything the first visitor needs."""
     if url is not None:
         import webbrowser
 
         webbrowser.open(url)
-    from amortized_kde.app.warming import warm_up
+    from amortized_kde.app.comparing import warm_up
 
     warm_up()

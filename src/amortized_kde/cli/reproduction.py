@@ -1,4 +1,4 @@
-"""The command that makes the paper's evidence anew: which steps to take, in what order, and a bar of what is left."""
+"""The command that recomputes the paper's tables and figures: reproduce."""
 
 import sys
 import time
@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from amortized_kde.cli.workbar import WorkBar
+from amortized_kde.cli.output import WorkBar
 from amortized_kde.errors import InvalidParameterError
 
 
 class Part(StrEnum):
-    """What can be reproduced."""
+    """Parts of the paper's evidence."""
 
     gaussian = "gaussian"
     multifamily = "multifamily"
@@ -28,22 +28,22 @@ class Part(StrEnum):
 
 
 class Size(StrEnum):
-    """At what scale."""
+    """Number of tasks."""
 
     quick = "quick"
     paper = "paper"
 
 
-# The steps of a part, in the order in which they are taken. Figure 4 shows scores of the multi-family bed.
+# Steps of each part, in order. Figure 4 shows scores of the multi-family bed.
 _STEPS = {part: (part.value,) for part in Part} | {
     Part.gmm_on_families: ("multifamily",),
     Part.all: ("worlds", "modes", "gaussian", "multifamily", "gmm", "ablations"),
 }
 _OUT = {Size.quick: Path("results-quick"), Size.paper: Path("results")}
-# Pools for Table 1 and densities a K for Table 2 in a quick run; else their own defaults hold.
+# Pools for Table 1 and densities per K for Table 2 in a quick run; otherwise their functions' defaults.
 _POOLS: dict[Size, dict[str, int]] = {Size.quick: {"pools": 4}, Size.paper: {}}
 _DENSITIES: dict[Size, dict[str, int]] = {Size.quick: {"count": 1000}, Size.paper: {}}
-# About how many microseconds these steps keep two cores busy or waiting, as `Chunk.cost` counts them.
+# Approximate cost of these steps on two cores, in the microseconds of `Chunk.cost`.
 _COSTS = {
     Size.quick: {"worlds": 4e7, "modes": 5e6, "ablations": 6e7},
     Size.paper: {"worlds": 1.3e8, "modes": 2.3e7, "ablations": 7.2e8},
@@ -52,7 +52,7 @@ _COSTS = {
 
 @dataclass(frozen=True)
 class _Run:
-    """What was asked for."""
+    """Options of a run."""
 
     size: Size
     folder: Path
@@ -75,20 +75,20 @@ def reproduce(
         typer.Option("--out", metavar="DIR", help="Where results go; default: results-quick, or results for paper."),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Compute three random chunks of the tables in DIR anew and compare.")
+        bool, typer.Option("--verify", help="Recompute three random chunks of the tables in DIR and compare.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="With --verify: choose the chunks that this seed chose before.")
+        int | None, typer.Option("--seed", min=0, help="With --verify: seed of the choice of chunks.")
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option("--methods", metavar="NAMES", help="Only score these, commas between, and write no tables yet."),
+        typer.Option("--methods", metavar="A,B,...", help="Only score these, separated by commas, and write no tables."),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="At most so many threads; the numbers stay the same.")
+        int | None, typer.Option("--threads", metavar="N", help="At most N threads; the results do not depend on N.")
     ] = None,
 ) -> None:
-    """Make the paper's evidence anew: tables, figures, report. A run that was stopped goes on where it was."""
+    """Recompute the paper's evidence: tables, figures, report. A stopped run continues where it was."""
     run = _Run(scale, out or _OUT[scale], threads)
     if verify:
         _verify(run, seed)
@@ -105,7 +105,7 @@ def _make(part: Part, run: _Run) -> None:
 
     check_scale(run.folder, run.size)
     if part is not Part.modes:
-        # Without matplotlib this stops now, not after an hour.
+        # Fail now, not after an hour, if matplotlib is missing.
         new_axes()
     run.folder.mkdir(parents=True, exist_ok=True)
     command = " ".join(["amortized-kde", *sys.argv[1:]])
@@ -183,7 +183,7 @@ def _draw_and_report(folder: Path) -> None:
 
 
 def _score(part: Part, run: _Run, methods: list[str]) -> None:
-    """Compute and store these columns only."""
+    """Compute and store only these columns."""
     from amortized_kde.research.reproduction.protocol import BEDS, SCALES
     from amortized_kde.research.reproduction.run import run_bed
 
@@ -199,7 +199,7 @@ def _score(part: Part, run: _Run, methods: list[str]) -> None:
 
 
 def _verify(run: _Run, seed: int | None) -> None:
-    """Say how far three chunks are from the tables; exit status 1 if one is too far."""
+    """Print how far three chunks are from the tables; exit with status 1 if one is too far."""
     import secrets
 
     from amortized_kde.research.reproduction.verify import TOLERANCE, verify_tables

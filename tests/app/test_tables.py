@@ -1,4 +1,4 @@
-"""Uploaded files: what they are is told by their content, and every way they can be wrong gets a sentence."""
+"""Uploaded files: recognised by content, with one sentence for everything that can be wrong."""
 
 import contextlib
 import io
@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amortized_kde.app.files import open_file, open_text, sheets_of
-from amortized_kde.app.table import MOST_VALUES, Table, read_choice, read_rows
+from amortized_kde.app.tables import MOST_VALUES, Table, open_file, open_text, read_choice, read_rows, sheets_of
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError, UnreadableFileError
 
 
@@ -111,7 +110,7 @@ def test_parquet_without_numbers():
 
 def test_too_many_values():
     many = np.zeros(MOST_VALUES + 1)
-    table = Table(("x",), (0,), 0, (), lambda _: (many, ()))
+    table = Table(("x",), (0,), (), lambda _: (many, ()))
     for read in (lambda: read_choice(table, 0), lambda: read_rows(table, [0])):
         with pytest.raises(InvalidSampleError, match="1,000,001 values, and this page takes up to 1,000,000"):
             read()

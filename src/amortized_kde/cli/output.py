@@ -1,8 +1,9 @@
-"""Bars of work done and time left, for commands that take minutes or an hour."""
+"""What the commands print: facts in lines or as JSON, and progress bars."""
 
+import json
 import math
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -10,9 +11,48 @@ if TYPE_CHECKING:
     from amortized_kde.research.reproduction.protocol import Chunk
     from amortized_kde.research.training.checkpoint import Progress
 
+# Labels of facts whose names do not read well.
+_LABELS = {"interval_90": "90 % interval", "files": "wrote"}
+
+
+def print_json(facts: dict[str, Any]) -> None:
+    """Print facts as JSON, with null for NaN and infinity."""
+    typer.echo(json.dumps(_finite(facts), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_facts(facts: dict[str, Any]) -> None:
+    """Print one fact per line, with aligned labels."""
+    from rich.console import Console
+    from rich.text import Text
+
+    labels = {name: _LABELS.get(name, name.replace("_", " ")) for name in facts if facts[name] != []}
+    width = max(map(len, labels.values()))
+    # So wide that rich neither cuts numbers nor breaks lines, in a pipe or on a narrow terminal.
+    console = Console(width=10_000, markup=False, highlight=False, emoji=False)
+    for name, label in labels.items():
+        console.print(Text.assemble((label.ljust(width), "bold"), "  ", _in_words(facts[name])))
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " to ".join(map(_in_words, value)) if any(end is not None for end in value) else "none"
+    if isinstance(value, list):
+        return ", ".join(map(_in_words, value))
+    if value is None:
+        return "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
 
 class WorkBar:
-    """A live line on standard error: the step, the share of the work that is done, the time left."""
+    """A line on standard error: the step, the fraction of the work that is done, the time left."""
 
     def __init__(self, total: float) -> None:
         from rich.console import Console
@@ -25,14 +65,14 @@ class WorkBar:
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            # Standard output belongs to the results.
+            # Standard output is for results.
             console=Console(file=sys.stderr),
             redirect_stdout=False,
             speed_estimate_period=600.0,
         )
         self._total = total
         self._task = self._bar.add_task("", total=total)
-        self._said: list[str] = []
+        self._texts: list[str] = []
 
     def __enter__(self) -> "WorkBar":
         self._bar.start()
@@ -40,27 +80,27 @@ class WorkBar:
 
     def __exit__(self, *details: object) -> None:
         self._bar.stop()
-        for text in self._said:
+        for text in self._texts:
             typer.echo(text)
 
     def begin(self, step: str) -> None:
-        """Name what is being done."""
+        """Show the name of a step."""
         self._bar.update(self._task, description=step)
 
     def say(self, text: str) -> None:
-        """Keep a text until the bar is gone."""
-        self._said.append(text)
+        """Print a text after the bar is gone."""
+        self._texts.append(text)
 
     def advance(self, cost: float) -> None:
-        """Count work that was done."""
+        """Add to the work that is done."""
         self._bar.advance(self._task, cost)
 
     def reach(self, done: float, total: float) -> None:
-        """Say how much is done, and of how much."""
+        """Set the work that is done, and all of it."""
         self._bar.update(self._task, completed=done, total=total)
 
     def count(self, chunk: "Chunk", fresh: bool) -> None:
-        """Count a chunk; one that an earlier run computed is taken out of the work instead, lest it look quick."""
+        """Add a chunk; one from an earlier run is taken out of the work, so that the time left stays right."""
         if fresh:
             self.advance(chunk.cost)
         else:
@@ -69,7 +109,7 @@ class WorkBar:
 
 
 class TrainingBar:
-    """A live line: step, score, validation, time left."""
+    """A line with step, score, validation and time left."""
 
     def __init__(self, steps: int) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -92,9 +132,9 @@ class TrainingBar:
         self._bar.stop()
 
     def __call__(self, progress: "Progress") -> None:
-        """Show where a run stands."""
+        """Show the progress of a run."""
         if not progress.log:
             return
-        known = progress.best_score < math.inf
-        best = f"best {progress.best_score:.4f} at {progress.best_step}" if known else "not yet validated"
+        validated = progress.best_score < math.inf
+        best = f"best {progress.best_score:.4f} at {progress.best_step}" if validated else "not yet validated"
         self._bar.update(self._task, completed=progress.step, scores=f"score {progress.log[-1].score:.4f}, {best}")

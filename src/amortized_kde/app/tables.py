@@ -1,0 +1,271 @@
+"""Tables that a visitor pastes or uploads: text, Parquet or an Excel workbook, recognised by content.
+
+No content is executed, and none is stored.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from amortized_kde._types import Array
+from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwrap
+from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names
+from amortized_kde.data.reading import LARGEST_VALUE
+from amortized_kde.errors import InvalidSampleError, UnreadableFileError
+from amortized_kde.integrations.tables import (
+    PARQUET_MAGIC,
+    Columns,
+    columns_of_parquet,
+    columns_of_text,
+    numbers_of_parquet,
+    numbers_of_text,
+)
+
+# A larger sample could not be sent and drawn in the seconds that a visitor waits.
+MOST_VALUES = 1_000_000
+# The first entry where numbers have no header: those of all columns.
+TOGETHER = "all numbers together"
+# Characters that decide whether there is a header, and whether a file is text.
+_PREVIEW = 65_536
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Control characters that no text has; tabs, line ends and form feeds are not among them.
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", None: "blanks"}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """An opened table.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns.
+    numeric : tuple of int
+        Positions of the columns that hold numbers.
+    remarks : tuple of str
+        What was recognised.
+    numbers : callable
+        Return the numbers of the column at a position, NaN where one is missing, and remarks on them. Raise if the
+        column holds something else.
+    whole : bool
+        Whether all numbers together are offered before single columns.
+    """
+
+    names: tuple[str, ...]
+    numeric: tuple[int, ...]
+    remarks: tuple[str, ...]
+    numbers: Callable[[int], tuple[Array, tuple[str, ...]]]
+    whole: bool = False
+
+    @property
+    def first(self) -> int:
+        """Position of the column to offer first."""
+        candidates = [k for k in self.numeric if self.whole or self.names[k] != TOGETHER]
+        return candidates[0] if candidates else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A sample: the column's name, its finite values in order, and remarks for the visitor."""
+
+    name: str
+    values: Array
+    remarks: tuple[str, ...]
+
+
+def sheets_of(content: bytes, name: str) -> tuple[str, ...]:
+    """Return the names of a workbook's sheets, none for another kind of file; raise as `open_file` does."""
+    return sheet_names(content, name) if content.startswith(ZIP_MAGIC) else ()
+
+
+def open_file(content: bytes, name: str, *, sheet: str | None = None) -> Table:
+    r"""Open an uploaded file.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file.
+    name : str
+        The file's name, for messages only; its kind is recognised by the content.
+    sheet : str, optional
+        Sheet of a workbook; default: the first.
+
+    Raises
+    ------
+    UnreadableFileError
+        If it is neither text, nor Parquet, nor an Excel workbook.
+    InvalidSampleError
+        If it holds no numbers.
+
+    Examples
+    --------
+    >>> open_file(b"who;x\nann;1,5\n", "a.csv").names
+    ('who', 'x')
+    """
+    if not content:
+        raise InvalidSampleError(f"{name} is empty; choose another file.")
+    if content.startswith(PARQUET_MAGIC):
+        return _open_parquet(content, name)
+    if content.startswith(ZIP_MAGIC):
+        found = open_sheet(content, name, sheet or sheet_names(content, name)[0])
+        return Table(found.names, found.numeric, found.remarks, found.numbers)
+    if content.startswith(OLD_MAGIC):
+        raise UnreadableFileError(
+            f"{name} is an old .xls file or protected by a password; save it as .xlsx without one, or as CSV."
+        )
+    text, remarks = _decode(content, name)
+    return open_text(text, name, remarks=remarks, whole=False)
+
+
+def open_text(
+    text: str, name: str, *, comma: Comma = Comma.recognised, remarks: tuple[str, ...] = (), whole: bool = True
+) -> Table:
+    r"""Open a text: a table if its first line has words, otherwise numbers without a header.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    name : str
+        What messages call it.
+    comma : Comma
+        Meaning of commas where there is no header.
+    remarks : tuple of str
+        Remarks that come first.
+    whole : bool
+        Whether all numbers together are offered before single columns, where there is no header.
+
+    Raises
+    ------
+    InvalidSampleError, UnreadableFileError
+        As `open_file`.
+
+    Examples
+    --------
+    >>> open_text("1 2\n3 4", "the text").names
+    ('all numbers together', 'column 1', 'column 2')
+    """
+    if _has_header(text):
+        return _open_table(text, name, remarks)
+    return _open_numbers(read_pasted(text, comma), remarks, whole=whole)
+
+
+def _has_header(text: str) -> bool:
+    lines = [line for line in unwrap(text[:_PREVIEW]).splitlines() if line.strip()][:2]
+    if len(lines) < 2:
+        return False
+    words = re.split(r"[;\t, ]+", lines[0].strip())
+    return any(re.match(r"[^\W\d_]", word.strip("\"'")) and not is_number(word) for word in words if word)
+
+
+def _open_table(text: str, name: str, remarks: tuple[str, ...]) -> Table:
+    columns = columns_of_text(text, name)
+    if len(columns.names) > 1:
+        _check_numeric(columns, name)
+        remarked = [f"columns separated by {_SEPARATORS[columns.delimiter]}"]
+    else:
+        remarked = []
+    if columns.delimiter != "," and re.search(r"\d,\d", text[:_PREVIEW]):
+        remarked.append("with decimal commas")
+
+    def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
+        read = numbers_of_text(text, name, index)
+        return read, (f"{read.size:,} rows", *remarked)
+
+    return Table(columns.names, columns.numeric, remarks, numbers)
+
+
+def _check_numeric(columns: Columns, name: str) -> None:
+    if not columns.numeric:
+        raise InvalidSampleError(f"none of the columns of {name} holds numbers: {', '.join(columns.names[:20])}.")
+
+
+def _open_numbers(pasted: Pasted, remarks: tuple[str, ...], *, whole: bool) -> Table:
+    """Offer numbers without a header all together, and by column if all lines are equally long."""
+    names = (TOGETHER, *(f"column {k}" for k in range(1, pasted.across + 1) if pasted.across > 1))
+
+    def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
+        if index == 0:
+            return pasted.numbers, pasted.remarks
+        return pasted.numbers.reshape(-1, pasted.across)[:, index - 1].copy(), pasted.remarks
+
+    return Table(names, tuple(range(len(names))), remarks, numbers, whole)
+
+
+def _open_parquet(content: bytes, name: str) -> Table:
+    columns = columns_of_parquet(content, name)
+    _check_numeric(columns, name)
+
+    def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
+        read = numbers_of_parquet(content, name, index)
+        return read, (f"{read.size:,} rows",)
+
+    return Table(columns.names, columns.numeric, (), numbers)
+
+
+def _decode(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the text, and a remark if it is not UTF-8."""
+    remarks: tuple[str, ...] = ()
+    if content.startswith(_UTF16):
+        text, remarks = content.decode("utf-16", errors="replace"), ("the text is UTF-16",)
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            # The usual encoding of older Windows programs; a few bytes are undefined in it.
+            text = content.decode("cp1252", errors="replace")
+            remarks = ("the text is not UTF-8 and was read as Windows-1252; check that its names are right",)
+    if _BINARY.search(text[:_PREVIEW]) or "\ufffd" in text[:_PREVIEW]:
+        raise UnreadableFileError(
+            f"{name} is neither text, nor an Excel workbook, nor a Parquet file; save the numbers as CSV in UTF-8."
+        )
+    return text, remarks
+
+
+def read_choice(table: Table, index: int) -> Choice:
+    """Read a column as a sample; missing values are left out, with a remark.
+
+    Raises
+    ------
+    InvalidSampleError
+        If it has no numbers, too many, or cells that are not numbers.
+    """
+    name = table.names[index]
+    numbers, remarks = table.numbers(index)
+    missing = np.isnan(numbers)
+    values = numbers[~missing]
+    if values.size == 0:
+        raise InvalidSampleError(
+            "all values are missing; at least two are needed."
+            if name == TOGETHER
+            else f"column {name!r} has no numbers; choose another one."
+        )
+    _check_values(values, [name])
+    left_out = (f"{int(missing.sum()):,} missing left out",) if missing.any() else ()
+    return Choice("value" if name == TOGETHER else name, values, (*table.remarks, *remarks, *left_out))
+
+
+def read_rows(table: Table, columns: Sequence[int]) -> Array:
+    """Read several columns side by side, shape (rows, columns), NaN where a value is missing; raise as above."""
+    rows = np.column_stack([table.numbers(index)[0] for index in columns])
+    _check_values(rows, [table.names[index] for index in columns])
+    return rows
+
+
+def _check_values(values: Array, names: Sequence[str]) -> None:
+    """Raise `InvalidSampleError` if there are too many values, or one is too large to compute with."""
+    if values.size > MOST_VALUES:
+        raise InvalidSampleError(
+            f"there are {values.size:,} values, and this page takes up to {MOST_VALUES:,}; "
+            "the library and the command line take more."
+        )
+    for name, column in zip(names, np.atleast_2d(values.T), strict=True):
+        outside = np.flatnonzero(np.abs(column) > LARGEST_VALUE)
+        if outside.size:
+            raise InvalidSampleError(
+                f"{column[outside[0]]} in column {name!r} is not within ±{LARGEST_VALUE:g} "
+                f"({outside.size} such in all); remove it."
+            )
