@@ -24,19 +24,6 @@ COMMAND = [sys.executable, "-m", "amortized_kde.cli"]
 
 
 @pytest.fixture
-def run(capsys):
-    """Exit status, standard output and standard error of the command line, in this process."""
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture
 def file(tmp_path):
     def write(text, name="x.txt"):
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -9,7 +9,6 @@ import pytest
 import xarray as xr
 
 import amortized_kde.integrations.xarray as labelled
-from amortized_kde.cli import main
 from amortized_kde.integrations.xarray import files
 
 pytestmark = [
@@ -18,19 +17,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Consolidated metadata"),
 ]
 BOUNDS = (-30.0, 60.0)
-
-
-@pytest.fixture
-def run(capsys):
-    """Exit status, standard output and standard error of the command line, in this process."""
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(["ensemble", *map(str, arguments)])
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +52,7 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
     monkeypatch.setattr(files, "_CELLS", 3)
     path, obs, out = stored
     status, said, _ = run(
-        *(path, "--var", "t2m", "--dim", "number", "--obs", obs, "--bounds", *BOUNDS, "--above", "8,12"),
+        *("ensemble", path, "--var", "t2m", "--dim", "number", "--obs", obs, "--bounds", *BOUNDS, "--above", "8,12"),
         *("--method", "silverman", "--out", out, "--json"),
     )
     x, y = (part.t2m for part in forecasts)
@@ -108,7 +94,22 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
 def test_counts_in_words_and_progress(run, stored):
     path, obs, out = stored
     status, said, bar = run(
-        *(path, "--var", "t2m", "--dim", "number", "--obs", obs, "--bounds", *BOUNDS, "--bandwidth", 2, "--out", out)
+        *(
+            "ensemble",
+            path,
+            "--var",
+            "t2m",
+            "--dim",
+            "number",
+            "--obs",
+            obs,
+            "--bounds",
+            *BOUNDS,
+            "--bandwidth",
+            2,
+            "--out",
+            out,
+        )
     )
     assert status == 0
     lines = {" ".join(line.split()) for line in said.splitlines()}
@@ -120,7 +121,7 @@ def test_members_outside_the_bounds_are_counted(run, stored, forecasts):
     path, _, out = stored
     x, limit = forecasts[0].t2m, float(forecasts[0].t2m.max()) - 1e-9
     asked = (path, "--var", "t2m", "--dim", "number", "--bounds", "none", limit, "--bandwidth", 2)
-    status, said, _ = run(*asked, "--out", out, "--json")
+    status, said, _ = run("ensemble", *asked, "--out", out, "--json")
     facts = json.loads(said)
     assert (status, facts["cells_with_members_outside"]) == (0, int((x > limit).any("number").sum()))
     assert facts["cells_without_answer"] == facts["cells_without_members"] + 1
@@ -134,8 +135,8 @@ def test_rain_with_atoms_and_past_values(run, stored, forecasts, tmp_path):
     asked += ("--method", "silverman")
     x, y = (part.rain for part in forecasts)
     options = {"dim": "number", "bounds": (0, None), "atoms": (0,), "method": "silverman"}
-    assert "cells without answer         1" in run(*asked, "--out", out)[1]
-    status, said, _ = run(*asked, "--out", out, "--overwrite", "--climatology", tmp_path / "past.nc")
+    assert "cells without answer         1" in run("ensemble", *asked, "--out", out)[1]
+    status, said, _ = run("ensemble", *asked, "--out", out, "--overwrite", "--climatology", tmp_path / "past.nc")
     assert status == 0
     assert "cells without answer         0" in said
     options["climatology"] = past.rain.values
@@ -153,7 +154,7 @@ def test_zarr_and_the_only_variable(run, forecasts, tmp_path):
     # Stored in other chunks than ours, members apart.
     x.to_dataset().chunk(time=4, number=2).to_zarr(tmp_path / "x.zarr")
     out = tmp_path / "out.zarr"
-    status, said, _ = run(tmp_path / "x.zarr", "--dim", "number", "--method", "scott", "--out", out)
+    status, said, _ = run("ensemble", tmp_path / "x.zarr", "--dim", "number", "--method", "scott", "--out", out)
     assert status == 0
     assert "cells without members  1" in said
     with xr.open_zarr(out) as written:
@@ -206,7 +207,7 @@ def folder(forecasts, tmp_path_factory):
 def test_bad_input_is_one_sentence(run, folder, monkeypatch, mistake):
     monkeypatch.chdir(folder)
     arguments, message = MISTAKES[mistake]
-    status, out, err = run(*arguments)
+    status, out, err = run("ensemble", *arguments)
     assert status == 2
     assert out == ""
     (line,) = [line for line in err.splitlines() if line.startswith("error: ")]

@@ -120,9 +120,7 @@ def compare(
 
 def score(
     file: File,
-    outcomes: Annotated[
-        str, typer.Option("--outcomes", metavar="FILE", help="Numbers to score.")
-    ],
+    outcomes: Annotated[str, typer.Option("--outcomes", metavar="FILE", help="Numbers to score.")],
     column: ColumnName = None,
     weights: WeightsName = None,
     outcomes_column: Annotated[
@@ -167,7 +165,7 @@ def _fit(
     from amortized_kde.estimate import DEFAULT_METHOD
 
     check_bandwidth(method, bandwidth)
-    sample = {"weights": data.weights, "bounds": read_limits(bounds)}
+    sample: dict[str, Any] = {"weights": data.weights, "bounds": read_limits(bounds)}
     if bandwidth is not None:
         return akde.KernelDensity(data.values, bandwidth, **sample)
     return akde.fit(data.values, method=method or DEFAULT_METHOD, threads=threads, **sample)

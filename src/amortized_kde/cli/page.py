@@ -34,7 +34,8 @@ _OPTIONS = {
 
 def app(
     port: Annotated[
-        int | None, typer.Option("--port", metavar="N", min=1, max=65535, help="Default: the first free port from 8501.")
+        int | None,
+        typer.Option("--port", metavar="N", min=1, max=65535, help="Default: the first free port from 8501."),
     ] = None,
     address: Annotated[
         str,

@@ -82,7 +82,9 @@ def reproduce(
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option("--methods", metavar="A,B,...", help="Only score these, separated by commas, and write no tables."),
+        typer.Option(
+            "--methods", metavar="A,B,...", help="Only score these, separated by commas, and write no tables."
+        ),
     ] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", help="At most N threads; the results do not depend on N.")

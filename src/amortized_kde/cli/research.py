@@ -80,17 +80,19 @@ def train(
         if obs is None:
             raise InvalidParameterError("--archive needs --obs VARIABLE, the observations that the forecasts are for.")
         reading = {"var": var, "obs": obs, "obs_file": obs_file, "member_dim": member_dim, "time_dim": time_dim}
-        training = {"start": start or "adaptive", "dress": dress, "seed": seed} | ({} if steps is None else {"steps": steps})
+        training = {"start": start or "adaptive", "dress": dress, "seed": seed} | (
+            {} if steps is None else {"steps": steps}
+        )
         support = {"bounds": read_limits(bounds), "atoms": read_numbers_list(atoms, "--atoms")}
         _train_archive(archive, reading, support, training, out, resume=resume)
         return
-    archive_only = {"--obs": obs, "--obs-file": obs_file, "--var": var, "--bounds": bounds, "--atoms": atoms}
-    archive_only |= {"--steps": steps, "--start": start, "--dress": dress or None}
-    for name, value in archive_only.items():
-        if recipe is not None and value is not None:
-            raise InvalidParameterError(f"{name} is for training on an archive; give --archive FILE too.")
     if recipe is None:
         raise InvalidParameterError("give a RECIPE, or --archive FILE to train on forecasts of your own.")
+    archive_only: dict[str, Any] = {"--obs": obs, "--obs-file": obs_file, "--var": var, "--bounds": bounds}
+    archive_only |= {"--atoms": atoms, "--steps": steps, "--start": start, "--dress": dress or None}
+    for name, value in archive_only.items():
+        if value is not None:
+            raise InvalidParameterError(f"{name} is for training on an archive; give --archive FILE too.")
     _train_recipe(recipe, out, resume=resume)
 
 
