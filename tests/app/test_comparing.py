@@ -9,12 +9,12 @@ import amortized_kde as akde
 from amortized_kde.app import comparing
 from amortized_kde.app.comparing import (
     check_spread,
-    compare,
     find_modes,
     fit_methods,
     how_unlike,
     method_names,
     score_by_hand,
+    score_methods,
 )
 from amortized_kde.app.examples import EXAMPLES
 from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError, UnlikeTrainingWarning
@@ -52,18 +52,18 @@ def test_samples_without_spread():
 
 def test_scores_are_the_librarys():
     names = ["silverman", "scott", "amortized"]
-    found = compare(ERUPTIONS, names, BOUNDS)
+    found = score_methods(ERUPTIONS, names, BOUNDS)
     assert list(found.rows.values()) == list(akde.compare(ERUPTIONS, methods=names, bounds=BOUNDS))
     assert found.protocol == "10-fold held-out score"
 
 
 def test_few_values_are_left_out_one_by_one():
-    assert compare(np.arange(6.0), ["scott"], (None, None)).protocol == "leave-one-out score"
+    assert score_methods(np.arange(6.0), ["scott"], (None, None)).protocol == "leave-one-out score"
 
 
 def test_large_samples_are_made_smaller_and_that_is_said(monkeypatch):
     monkeypatch.setattr(comparing, "_MOST_SCORED", 100)
-    found = compare(ERUPTIONS, ["scott"], BOUNDS)
+    found = score_methods(ERUPTIONS, ["scott"], BOUNDS)
     assert found.protocol == "10-fold held-out score of 100 values drawn at random from 272, to save time"
     by_hand = score_by_hand(ERUPTIONS, "scott", BOUNDS, 1.0)
     assert by_hand == pytest.approx(found.rows["scott"].score.value, rel=1e-12)
@@ -74,13 +74,13 @@ def test_methods_of_pairs_are_left_out_of_large_samples(monkeypatch):
     (fitted,) = fit_methods(ERUPTIONS, ["lcv"], BOUNDS)
     assert fitted.density is None
     assert "visits all pairs of values, so this page takes up to 100" in fitted.failure
-    assert list(compare(ERUPTIONS, ["lcv", "scott"], BOUNDS).rows) == ["scott"]
-    assert compare(ERUPTIONS, ["lcv"], BOUNDS).rows == {}
+    assert list(score_methods(ERUPTIONS, ["lcv", "scott"], BOUNDS).rows) == ["scott"]
+    assert score_methods(ERUPTIONS, ["lcv"], BOUNDS).rows == {}
 
 
 @pytest.mark.parametrize("method", ["amortized", "silverman"])
 def test_scores_by_hand_are_those_of_the_same_folds(method):
-    exact = compare(ERUPTIONS, [method], BOUNDS).rows[method].score.value
+    exact = score_methods(ERUPTIONS, [method], BOUNDS).rows[method].score.value
     assert score_by_hand(ERUPTIONS, method, BOUNDS, 1.0) == pytest.approx(exact, rel=1e-12)
     assert score_by_hand(ERUPTIONS, method, BOUNDS, 16.0) > exact
     assert score_by_hand(np.array([1.0, 1.0, 2.0]), "silverman", (None, None), 1.0) is None

@@ -54,8 +54,8 @@ class Fitted:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """Held-out scores by method, and how they were made."""
+class Scores:
+    """Rows of `amortized_kde.compare` by method, best first, and how values were held out."""
 
     rows: dict[str, ComparisonRow]
     protocol: str
@@ -104,12 +104,12 @@ def _fit_one(values: Array, method: str, bounds: Limits) -> Fitted:
         return Fitted(method, None, str(error))
 
 
-def compare(values: Array, methods: Sequence[str], bounds: Limits) -> Comparison:
+def score_methods(values: Array, methods: Sequence[str], bounds: Limits) -> Scores:
     """Score the methods on held-out values; of a large sample, on a random subsample.
 
     Examples
     --------
-    >>> compare(np.arange(20.0) ** 2, ["scott"], (0.0, None)).protocol
+    >>> score_methods(np.arange(20.0) ** 2, ["scott"], (0.0, None)).protocol
     '10-fold held-out score'
     """
     drawn = _drawn(values)
@@ -119,7 +119,7 @@ def compare(values: Array, methods: Sequence[str], bounds: Limits) -> Comparison
     protocol = f"{FOLDS}-fold held-out score" if drawn.size > FOLDS else "leave-one-out score"
     if drawn is not values:
         protocol += f" of {_MOST_SCORED:,} values drawn at random from {values.size:,}, to save time"
-    return Comparison({row.method: row for row in rows}, protocol)
+    return Scores({row.method: row for row in rows}, protocol)
 
 
 def _drawn(values: Array) -> Array:
@@ -161,12 +161,12 @@ def how_unlike(values: Array, bounds: Limits) -> list[str]:
 def score_by_hand(values: Array, method: str, bounds: Limits, factor: float) -> float | None:
     """Return the held-out score of a method whose bandwidths are multiplied by a factor, None if a fit fails.
 
-    Folds are those of `compare`.
+    Folds are those of `score_methods`.
 
     Examples
     --------
     >>> values, bounds = np.arange(20.0) ** 2, (0.0, None)
-    >>> score = compare(values, ["scott"], bounds).rows["scott"].score.value
+    >>> score = score_methods(values, ["scott"], bounds).rows["scott"].score.value
     >>> round(score_by_hand(values, "scott", bounds, 1.0) - score, 9)
     0.0
     """
@@ -194,4 +194,4 @@ def warm_up() -> None:
             for density in densities.values():
                 find_modes(density)
             how_unlike(points, bounds)
-    compare(points[:50], DEFAULT_METHODS, (None, None))
+    score_methods(points[:50], DEFAULT_METHODS, (None, None))

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from amortized_kde._types import Array
-from amortized_kde.app.comparing import Comparison, Fitted, compare, find_modes, score_by_hand
+from amortized_kde.app.comparing import Fitted, Scores, find_modes, score_by_hand, score_methods
 from amortized_kde.app.curves import Drawing, Limits
 from amortized_kde.app.input_view import Numbers, show_error, type_interval
 from amortized_kde.app.pictures import picture
@@ -42,13 +42,15 @@ def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown
     st.subheader("Which method fits best?", anchor=False)
     place = st.empty()
     with place, st.spinner("Scoring on values held out …"):
-        comparison = remembered(("scores", numbers.key, bounds, names), lambda: compare(numbers.points, names, bounds))
-        rows = [_row(one, comparison) for one in _ranked(fitted, comparison)]
+        scores = remembered(
+            ("scores", numbers.key, bounds, names), lambda: score_methods(numbers.points, names, bounds)
+        )
+        rows = [_row(one, scores) for one in _ranked(fitted, scores)]
         if shown.factor != 1.0:
-            rows.append(_row_by_hand(numbers, bounds, shown, comparison))
+            rows.append(_row_by_hand(numbers, bounds, shown, scores))
     place.table(pd.DataFrame(rows), hide_index=True, border="horizontal", alt="Methods with their held-out scores")
-    st.caption(f"{comparison.protocol[0].upper()}{comparison.protocol[1:]}, in bits: lower is better.")
-    _remark(fitted, comparison)
+    st.caption(f"{scores.protocol[0].upper()}{scores.protocol[1:]}, in bits: lower is better.")
+    _remark(fitted, scores)
 
 
 def _bits(score: float) -> str:
@@ -56,20 +58,19 @@ def _bits(score: float) -> str:
     return f"{score:.4f}" if abs(score) < 10.0 else f"{score:.4g}"
 
 
-def _ranked(fitted: Sequence[Fitted], comparison: Comparison) -> list[Fitted]:
-    order = list(comparison.rows)
+def _ranked(fitted: Sequence[Fitted], scores: Scores) -> list[Fitted]:
+    order = list(scores.rows)
     return sorted(fitted, key=lambda one: order.index(one.method) if one.method in order else len(order))
 
 
-def _row(one: Fitted, comparison: Comparison) -> dict[str, str]:
-    scored = comparison.rows.get(one.method)
+def _row(one: Fitted, scores: Scores) -> dict[str, str]:
+    scored = scores.rows.get(one.method)
     score = to_best = "–"
-    if scored and scored.score:
+    if scored and scored.score and scored.difference:
         score = _bits(scored.score.value)
-    if scored and scored.difference:
         to_best = f"+{_bits(scored.difference.value)} ± {_bits(scored.difference.standard_error)}"
-    if next(iter(comparison.rows), None) == one.method:
-        to_best = "best"
+        if next(iter(scores.rows)) == one.method:
+            to_best = "best"
     return _cells(one.method, one.density, score, to_best)
 
 
@@ -83,19 +84,19 @@ def _cells(label: str, density: KernelDensity | None, score: str, to_best: str) 
     }
 
 
-def _row_by_hand(numbers: Numbers, bounds: Limits, shown: Shown, comparison: Comparison) -> dict[str, str]:
+def _row_by_hand(numbers: Numbers, bounds: Limits, shown: Shown, scores: Scores) -> dict[str, str]:
     key = ("score by hand", numbers.key, bounds, shown.method, shown.factor)
     score = remembered(key, lambda: score_by_hand(numbers.points, shown.method, bounds, shown.factor))
-    first = next(iter(comparison.rows.values()), None)
+    first = next(iter(scores.rows.values()), None)
     best = first.score.value if first and first.score else np.nan
     if score is None:
         return _cells(shown.label, shown.density, "–", "–")
     return _cells(shown.label, shown.density, _bits(score), f"{'+' if score >= best else ''}{_bits(score - best)}")
 
 
-def _remark(fitted: Sequence[Fitted], comparison: Comparison) -> None:
+def _remark(fitted: Sequence[Fitted], scores: Scores) -> None:
     for one in fitted:
-        scored = comparison.rows.get(one.method)
+        scored = scores.rows.get(one.method)
         remarks = (one.failure, scored.failure, scored.note) if scored is not None else (one.failure,)
         for text in dict.fromkeys(remarks):
             if text is not None:
