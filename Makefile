@@ -1,16 +1,22 @@
-# make demo   set up and turn an example sample into a density
-# make app    set up and start the web page: paste a sample, see its density
-# make test   set up and run the tests
-# make lint   style and types        make wheel   build the wheel and try it in an empty environment
-# make docs   build the site into build/site
-# make bench  timings against other libraries
+# make demo           set up and turn an example sample into a density
+# make app            set up and start the web page: paste a sample, see its density
+# make test           set up and run the tests
+# make test-fast      the tests without browser, training and long statistics
+# make test-versions  the tests on Python 3.12 and 3.13, where these are installed
+# make lint           style and types
+# make docs           build the site into build/site
+# make wheel          build the wheel, count its files and try it in an empty environment
+# make bench          timings against other libraries
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := $(shell find src -name '*.py')
+VERSIONS := 3.12 3.13
+# What test-fast leaves out: a browser, training, a cluster, contests, and laws that are checked on thousands of samples.
+SLOW := tests/app tests/benchmarks tests/research src/amortized_kde/research
 
-.PHONY: demo app test lint docs wheel bench clean
+.PHONY: demo app test test-fast test-versions lint docs wheel bench clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -53,6 +59,19 @@ app: $(VENV)/.app $(VENV)/.compiled
 test: $(VENV)/.dev $(VENV)/.compiled
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
+test-fast: $(VENV)/.dev $(VENV)/.compiled
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(SLOW:%=--ignore=%)
+
+# Each version has an environment of its own, .venv-3.12 and .venv-3.13.
+test-versions:
+	@failed=; for version in $(VERSIONS); do \
+	  if python$$version -c "" 2> /dev/null; then \
+	    $(MAKE) test PYTHON=python$$version VENV=.venv-$$version || failed="$$failed $$version"; \
+	  else \
+	    echo "python$$version was not found: no tests on $$version"; \
+	  fi; \
+	done; [ -z "$$failed" ] || { echo "failed on$$failed"; exit 1; }
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -65,6 +84,7 @@ docs: $(VENV)/.docs $(VENV)/.compiled
 wheel: $(VENV)/.dev
 	rm -rf build/wheel build/empty
 	$(BIN)/python -m build --wheel --outdir build/wheel
+	@$(BIN)/python -m zipfile -l build/wheel/*.whl | awk 'NR > 1 { files++ } /\.py / { python++ } END { print files, "files,", python, "of Python" }'
 	$(PYTHON) -m venv build/empty
 	build/empty/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt build/wheel/*.whl
 	cd build && empty/bin/amortized-kde fit ../examples/galaxies.csv --json && empty/bin/amortized-kde models
