@@ -1,9 +1,9 @@
-"""How long the adaptive estimator takes, and how much memory: one sample, many samples, a large sample.
+"""Time and memory of the adaptive estimator: one sample, many samples, a large sample.
 
     python benchmarks/adaptive_speed.py [--repeats 5]
 
-Best of the repeats, compiled loops warm; absolute times depend on the machine. The first answer of all, compiling
-included, is in benchmarks/first_use.py.
+Best of the repeats, with warm compiled loops; absolute times depend on the machine. benchmarks/first_use.py times the
+first call, with compilation.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import numpy as np
 import amortized_kde as akde
 from amortized_kde.errors import AmortizedKdeWarning
 
-# A process of its own, for the peak of one that has done more says nothing of this.
+# In a new process: the peak of one that has computed more would say nothing.
 PEAK = """
 import sys, resource, numpy as np, amortized_kde as akde
 rng = np.random.default_rng(1)

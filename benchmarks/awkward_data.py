@@ -1,9 +1,9 @@
-"""What each library does on awkward data: far tails, ties, outliers, odd units, few values, bad input, bounds.
+"""Every library on awkward data: far tails, ties, outliers, odd units, few values, bad input, bounds.
 
     python benchmarks/awkward_data.py [--out results]
 
-Every library is used as its manual shows, and judged by what it returns; nothing in the table is written by hand. The
-judges are in amortized_kde/contests/awkward/judges.py. Libraries that are not installed are left out, and named.
+Every library is used as its manual shows, and judged by what it returns (contests/awkward/judges.py). Libraries that
+are not installed are named and left out.
 """
 
 import argparse
@@ -23,9 +23,9 @@ def main() -> None:
     here = [library for library in LIBRARIES.values() if library.version is not None]
     for library in LIBRARIES.values():
         if library not in here:
-            print(f"{library.name} is not installed: it is left out")
+            print(f"{library.name} is not installed and left out")
     pairs = [(case, library) for case in awkward_cases() for library in here]
-    rows = [row_of(case, library) for case, library in track(pairs, description="asking")]
+    rows = [row_of(case, library) for case, library in track(pairs, description="judging")]
     out.mkdir(parents=True, exist_ok=True)
     write_rows(out / "awkward_data.csv", rows)
     (out / "awkward_data.md").write_text(to_markdown(rows), encoding="utf-8")

@@ -1,11 +1,12 @@
-"""What no selector can beat: mean excess, in bits, on mixtures of 32 components if it is known how these are made.
+"""The best possible mean excess in bits on mixtures of 32 components, by estimators that know how tasks are made.
 
     python benchmarks/best_possible.py [--tasks 5000] [--sweeps 3000] [--out results]
 
-The tasks are the first ones of `benchmarks/excess.py`, judged as there. For each a Markov chain draws mixtures from
-the posterior of its sample; their mean is the best possible density, and the bandwidth that is best for it the best
-possible selector's (`contests/best_possible.py`). Differences are paired, so that they hold for all tasks of that bed:
-its means, less the differences here. About twelve minutes on two cores; --sweeps shows what longer chains would change.
+The tasks are the first of benchmarks/excess.py, scored in the same way. For each task a Markov chain draws mixtures
+from the posterior given its sample; their mean is the best possible density, and the bandwidth that is best for that
+mean is the best possible selector's (contests/best_possible.py). Differences are paired, so that subtracting them from
+the means of excess.py estimates the best possible there. About twelve minutes on two cores; try other --sweeps to see
+what longer chains would change.
 """
 
 import argparse
@@ -24,8 +25,8 @@ from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
 from amortized_kde.research.tasks import draw_tasks, world
 from amortized_kde.selection import SELECTORS
-from contests.adaptive import adaptive_scores
 from contests.best_possible import best_possible
+from contests.task_scores import adaptive_scores
 
 SEED = 4_000_000_000
 CHUNK = 250

@@ -1,12 +1,12 @@
-"""Scores from n = 2 to a million, with bounds that are told and not, against every classical selector.
+"""Scores from n = 2 to a million, with known and unknown bounds, against every classical selector.
 
     python benchmarks/every_size.py [--tasks 50000] [--sizes 2 3 5 ...] [--method amortized] [--out results]
 
 Worlds: the ten families, mixtures of 32 Gaussians, and the fifteen Marron-Wand densities. At full scale there are
-50,000 tasks of each size up to 256 (Marron-Wand: 15,000), then 2000, 300, 40 and 10; --tasks is the most of any size.
-Selectors whose time grows with n^2 are left out above a size, and the report says so (contests/size_scores.py). Scores
-are means over 1024 draws from each true density. Every chunk of tasks is kept in the folder .rivals of the output
-folder: a run that is stopped goes on where it was, and a model that was trained anew costs only its own column.
+50,000 tasks of each size up to 256 (Marron-Wand: 15,000), then 2000, 300, 40 and 10; --tasks is the maximum for any
+size. Selectors whose time grows with n^2 are left out above some size, which the report says (contests/every_size.py).
+Scores are means over 1024 draws from each true density. Every chunk of tasks is kept in the folder .rivals of the
+output folder: an interrupted run continues, and after training only the scores of the new model are computed.
 """
 
 import argparse
@@ -17,10 +17,9 @@ from rich.progress import Progress
 
 from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.research.reproduction.protocol import TRUTH
-from contests.rival_store import FOLDER
+from contests.every_size import SIZES, TASKS, WORLDS, cell_of, report_sizes, score_cell, write_sizes
 from contests.rivals import CLASSICAL, UNDER_TEST
-from contests.size_report import report_sizes, write_sizes
-from contests.size_scores import SIZES, TASKS, WORLDS, cell_of, score_cell
+from contests.scores import FOLDER
 
 
 def main() -> None:
@@ -33,9 +32,9 @@ def main() -> None:
     warnings.simplefilter("ignore", AmortizedKdeWarning)
     methods = (TRUTH, options.method, *CLASSICAL)
     cells = [
-        cell_of(world, n, told=told, most=options.tasks)
+        cell_of(world, n, known=known, most=options.tasks)
         for world in WORLDS
-        for told in (True, False)
+        for known in (True, False)
         for n in options.sizes
     ]
     results, worlds = {}, {name: make() for name, make in WORLDS.items()}

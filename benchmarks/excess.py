@@ -2,9 +2,9 @@
 
     python benchmarks/excess.py [--tasks 50000] [--out results]
 
-Every method sees the same tasks and the same 1024 evaluation draws; sums are in float64. The oracle is the best
-single bandwidth for each task (contests/oracle.py), and never worse than a method with a single one. The seed of the
-tasks is used nowhere else, neither for training nor for validation.
+Every method gets the same tasks and the same 1024 evaluation draws; sums are in float64. The oracle is the best single
+bandwidth of each task, never worse than a method with a single bandwidth. The seed of the tasks is used nowhere else,
+neither in training nor in validation.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
 from amortized_kde.research.tasks import draw_tasks, world
 from amortized_kde.selection import SELECTORS
-from contests.adaptive import adaptive_scores
+from contests.task_scores import adaptive_scores
 
 SEED = 4_000_000_000
 CHUNK = 2_500

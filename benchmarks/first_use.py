@@ -1,8 +1,8 @@
-"""How long `amortized-kde fit` takes the first time, compiling included, and later.
+"""Time of the first `amortized-kde fit`, with compilation, and of later ones.
 
     python benchmarks/first_use.py [--repeats 5]
 
-Each first run gets an empty folder for compiled loops. Best of the repeats; absolute times depend on the machine.
+Each first run has an empty cache of compiled loops. Best of the repeats; absolute times depend on the machine.
 """
 
 import argparse

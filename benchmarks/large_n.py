@@ -2,11 +2,11 @@
 
     python benchmarks/large_n.py [--n 1000000] [--repeats 5] [--out results]
 
-The whole call on an unsorted array counts: bandwidth and density. All take turns in one run, and of each the best time
-counts; what matters is the ratio. Errors are those of the densities, as integrals against the truth. KDEpy's ISJ gives
-its bandwidth in the wrong units (amortized_kde/contests/large_n.py): its errors are shown as it is, and with that
-mended. Where its bandwidth is finer than the grid, its values on the grid are too large besides; the last column says
-what they sum to.
+Timed is the whole call on an unsorted array, bandwidth and density; estimators take turns and the best time of each
+counts. What matters is the ratio. Errors are integrals of the estimated density against the true one. KDEpy's ISJ
+returns its bandwidth in the wrong unit (contests/large_n.py): errors are shown for KDEpy as it is, and with the unit
+corrected. Where its bandwidth is smaller than the step of the grid, its values on the grid are also too large; the last
+column has their integral.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     python benchmarks/marron_wand.py [--replicates 200] [--method amortized] [--no-r] [--out results]
 
-The densities are cut to [-4, 4], and every method is told these bounds (contests/rivals.py). Expected scores are
-integrals, exact to 1e-5 bits. "No worse" means: at most two standard errors of the paired difference above the rival.
-Scores of rivals are kept in the folder .rivals of the output folder; the method under test is computed anew.
+The densities are truncated to [-4, 4], and every method knows these bounds (contests/rivals.py). Expected scores are
+integrals, accurate to 1e-5 bits. "No worse" means: at most two standard errors of the paired difference above the
+rival. Scores of rivals are kept in the folder .rivals of the output folder; the method under test is always computed.
 """
 
 import argparse
@@ -14,17 +14,15 @@ from pathlib import Path
 from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
-from contests.contest import ORACLE, Contest, excess_of
-from contests.contest_report import ContestResult, draw_contest, report_contest, write_contest
+from contests.contest import ORACLE, Contest, ContestResult, draw_contest, excess_of, report_contest, write_contest
 from contests.marron_wand import MIXTURES, marron_wand
-from contests.r_rivals import has_r
-from contests.rival_store import FOLDER
-from contests.rivals import CLASSICAL, SCIPY, UNDER_TEST
+from contests.rivals import CLASSICAL, SCIPY, UNDER_TEST, has_r
+from contests.scores import FOLDER
 
 SIZES = (10, 30, 100, 256)
-# Serves nothing else: neither training nor validation nor any other table.
+# Used nowhere else: neither in training nor in validation nor for another table.
 SEED = 8_100_000_000
-# The bounds are both known, so ssden needs no choice of a domain.
+# Both bounds are known, so that ssden needs no choice of a domain.
 IN_R = ("logspline", "ssden")
 
 
@@ -38,7 +36,7 @@ def main() -> None:
     warnings.simplefilter("ignore", AmortizedKdeWarning)
     in_r = IN_R if not options.no_r and has_r() else ()
     if not in_r:
-        print("R with logspline and gss is not asked: these rivals are left out")
+        print("R with logspline and gss is not used: these rivals are left out")
     rivals = (*CLASSICAL, SCIPY, *in_r, ORACLE)
     excess: dict = {n: {} for n in SIZES}
     for n, method in track([(n, method) for n in SIZES for method in (options.method, *rivals)], description="scoring"):

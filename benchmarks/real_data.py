@@ -1,12 +1,12 @@
-"""Scores on real columns, in bits: fitted to part of a column, scored on values that were not fitted.
+"""Scores on real columns in bits: fitted to part of a column, scored on the other values.
 
     python benchmarks/real_data.py [--splits 20] [--method amortized] [--no-r] [--out results] [--held]
 
-The columns, their bounds and their halves are fixed in contests/real_columns.py; without --held the open half is
-used. The held half is for one last look: do not run it while anything can still be changed. Rounded values are
-spread over their rounding unit, the same way for all methods (contests/real_splits.py), every method is told the same
-bounds, and scores are in units of the column's interquartile range (contests/real_scores.py). Scores of rivals are
-kept in the folder .rivals of the output folder; the method under test is computed anew.
+The columns, their bounds and their halves are fixed in contests/real_columns.py; without --held the open half is used.
+The held half is for one final evaluation: do not run it while anything can still be changed. Rounded values are spread
+over their rounding unit in the same way for all methods, every method knows the same bounds, and the unit of length is
+the column's interquartile range (contests/real_data.py). Scores of rivals are kept in the folder .rivals of the output
+folder; the method under test is always computed.
 """
 
 import argparse
@@ -16,12 +16,10 @@ from pathlib import Path
 from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
-from contests.r_rivals import R_RIVALS, has_r
 from contests.real_columns import columns_of
-from contests.real_report import RealResult, report_real, write_real
-from contests.real_scores import cells_of, score_real
-from contests.rival_store import FOLDER, file_name, kept_scores
-from contests.rivals import RIVALS, UNDER_TEST
+from contests.real_data import RealResult, cells_of, report_real, score_real, write_real
+from contests.rivals import R_RIVALS, RIVALS, UNDER_TEST, has_r
+from contests.scores import FOLDER, file_name, kept_scores
 
 SEED = 8_120_000_000
 
@@ -31,7 +29,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--method", default=UNDER_TEST)
     parser.add_argument("--no-r", action="store_true")
-    parser.add_argument("--held", action="store_true", help="the held half, for one last look")
+    parser.add_argument("--held", action="store_true", help="the held half, for one final evaluation")
     parser.add_argument("--out", type=Path, default=Path("results"))
     options = parser.parse_args()
     warnings.simplefilter("ignore", AmortizedKdeWarning)
@@ -40,7 +38,7 @@ def main() -> None:
     cells = cells_of(columns_of(half), options.splits, seed=SEED)
     in_r = R_RIVALS if not options.no_r and has_r() else ()
     if not in_r:
-        print("R with logspline and gss is not asked: these rivals are left out")
+        print("R with logspline and gss is not used: these rivals are left out")
     scores = {options.method: score_real(options.method, cells)}
     for rival in track([*RIVALS, *in_r], description="scoring"):
         path = options.out / FOLDER / file_name(name, options.splits, SEED, rival)

@@ -1,9 +1,10 @@
 """Selectors and log-densities against other libraries, side by side in one run.
 
-    python benchmarks/selectors.py [--samples 10000]
+    python benchmarks/selector_speed.py [--samples 10000]
 
-Every time is the best of five on the same samples. What counts is the ratio; absolute times depend on the machine.
-Other libraries take one sample a call, so they run in a loop over fewer samples (said in the table) and are scaled up.
+Every time is the best of five on the same samples. What matters is the ratio; absolute times depend on the machine.
+Other libraries take one sample per call, so they run in a loop over fewer samples (shown in the table) and are scaled
+up.
 """
 
 import argparse
@@ -44,7 +45,7 @@ def best_time(work: Callable[[], object]) -> float:
 
 
 def r_times(x: np.ndarray) -> dict[str, float]:
-    """Seconds a sample of R's own selectors, measured inside R."""
+    """Seconds per sample of R's selectors, measured inside R."""
     with tempfile.TemporaryDirectory() as folder:
         data, script = Path(folder, "x.bin"), Path(folder, "time.R")
         np.ascontiguousarray(x).tofile(data)
@@ -115,7 +116,7 @@ def compare_densities(samples: int, points: int, rng: np.random.Generator) -> No
 
 
 def compare_with_mean_and_sd(samples: int, n: int, rng: np.random.Generator) -> None:
-    """A learned selector against the mean and the standard deviation alone; they take turns."""
+    """Time a learned selector against the mean and the standard deviation alone, in turns."""
     x = rng.normal(size=(samples, n))
     method, bounds = "amortized:gmm32", (-10.0, 10.0)
     works: dict[str, Callable[[], object]] = {

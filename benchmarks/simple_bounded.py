@@ -2,10 +2,10 @@
 
     python benchmarks/simple_bounded.py [--replicates 200] [--method amortized] [--no-r] [--out results]
 
-Uniform, exponential, triangular and Beta(2, 2); every method is told the bounds, of the exponential the lower one. As
-in marron_wand.py, expected scores are integrals, "no worse" means at most two standard errors of the paired difference
-above the rival, and scores of rivals are kept in the folder .rivals of the output folder. Smoothing splines are not
-among the rivals: they need a finite domain, and on the exponential their expected score is infinite.
+Uniform, exponential, triangular and Beta(2, 2); every method knows the bounds, of the exponential only the lower one.
+As in marron_wand.py, expected scores are integrals, "no worse" means at most two standard errors of the paired
+difference above the rival, and scores of rivals are kept in the folder .rivals of the output folder. Smoothing splines
+are not among the rivals: they need a finite domain, so that their expected score on the exponential is infinite.
 """
 
 import argparse
@@ -15,15 +15,13 @@ from pathlib import Path
 from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
-from contests.contest import ORACLE, Contest, excess_of
-from contests.contest_report import ContestResult, draw_contest, report_contest, write_contest
-from contests.r_rivals import has_r
-from contests.rival_store import FOLDER
-from contests.rivals import CLASSICAL, SCIPY, UNDER_TEST
-from contests.simple_bounded import simple_bounded
+from contests.contest import ORACLE, Contest, ContestResult, draw_contest, excess_of, report_contest, write_contest
+from contests.known_densities import simple_bounded
+from contests.rivals import CLASSICAL, SCIPY, UNDER_TEST, has_r
+from contests.scores import FOLDER
 
 SIZES = (10, 30, 100, 256, 1000)
-# Serves nothing else: neither training nor validation nor any other table.
+# Used nowhere else: neither in training nor in validation nor for another table.
 SEED = 8_110_000_000
 IN_R = ("logspline",)
 
@@ -38,7 +36,7 @@ def main() -> None:
     warnings.simplefilter("ignore", AmortizedKdeWarning)
     in_r = IN_R if not options.no_r and has_r() else ()
     if not in_r:
-        print("R with logspline is not asked: it is left out")
+        print("R with logspline is not used: it is left out")
     rivals = (*CLASSICAL, SCIPY, *in_r, ORACLE)
     excess: dict = {n: {} for n in SIZES}
     for n, method in track([(n, method) for n in SIZES for method in (options.method, *rivals)], description="scoring"):

@@ -1,10 +1,10 @@
-"""Where one estimator does worst: mean score difference to two classical selectors, by kind of data, n and bounds.
+"""The settings in which an estimator does worst: mean difference to two classical selectors, by data, n and bounds.
 
     python benchmarks/worst_settings.py [--tasks 500] [--sizes 5 10 30 100 256] [--method amortized] [--out results]
 
-Settings are the ten families and mixtures of 1 to 32 components, with bounds that are known and not, and the kinds of
-the broad world in every way in which bounds are told there (contests/setting_scores.py). The broad world is the one
-that models are trained in; its tasks here are fresh. The ten worst settings against each reference are listed.
+Settings are the ten families and mixtures of 1 to 32 components, with known and unknown bounds, and the kinds of the
+broad world with every set of known bounds that it has (contests/worst_settings.py). Models are trained in the broad
+world; the tasks here are new. The ten worst settings against each reference are listed.
 """
 
 import argparse
@@ -15,9 +15,9 @@ from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.research.reproduction.tables import write_csv
-from contests.paired import verdict
 from contests.rivals import UNDER_TEST
-from contests.setting_scores import REFERENCES, SIZES, all_settings, setting_differences
+from contests.scores import verdict
+from contests.worst_settings import REFERENCES, SIZES, all_settings, setting_differences
 
 COLUMNS = (
     *("group", "which", "bounds", "n", "reference", "tasks"),
@@ -38,7 +38,7 @@ def main() -> None:
     found = {s: setting_differences(s, options.method, options.tasks) for s in track(settings, description="scoring")}
     options.out.mkdir(parents=True, exist_ok=True)
     lines = [
-        (s.group, s.which, s.told, s.n, reference, d.count, d.value, d.standard_error, median, verdict(d))
+        (s.group, s.which, s.bounds, s.n, reference, d.count, d.value, d.standard_error, median, verdict(d))
         for s, differences in found.items()
         for reference, (d, median) in differences.items()
     ]
@@ -48,7 +48,7 @@ def main() -> None:
         print(f"\n{options.method} is worse than {reference} in {worse} of {len(settings)} settings; the worst are:")
         for s in sorted(settings, key=lambda s: -found[s][reference].mean.value)[:LISTED]:
             d, median = found[s][reference]
-            where = f"{s.group} {s.which}, bounds {s.told}, n = {s.n}, {d.count} tasks"
+            where = f"{s.group} {s.which}, bounds {s.bounds}, n = {s.n}, {d.count} tasks"
             print(f"  {d.value:+8.4f} ± {d.standard_error:.4f} {verdict(d):<9} median {median:+.4f}  {where}")
 
 

@@ -1,1 +1,1 @@
-"""Contests with rivals, on tasks, awkward data and real columns: what the scripts beside this folder run."""
+"""The contests with other estimators that the scripts beside this folder run; not part of the package."""

@@ -1,8 +1,8 @@
-"""What no estimator can beat on the paper's random mixtures: the answers of one that knows how these tasks are made.
+"""The best possible estimates on the paper's random mixtures: those of a Bayesian who knows how tasks are made.
 
-Tasks enter; two estimates of each leave. The mean of all densities that a sample leaves possible has the lowest
-expected score of all that can be estimated from the sample; and the bandwidth that is best if that mean is the truth,
-the lowest of all that a selector can choose: a score is linear in the truth.
+The posterior mean density has the lowest expected score of all estimates from the sample. The score is linear in the
+true density, so the bandwidth that is best if the posterior mean is the truth has the lowest expected score of all
+selectors.
 """
 
 from typing import NamedTuple
@@ -17,36 +17,36 @@ from amortized_kde.research.tasks import TaskBatch
 from amortized_kde.research.tasks.densities import Densities
 from contests.mixture_posterior import mean_densities
 
-# The narrowest component of a mixture is seven cells wide.
+# Of the grid on [-1, 1]; the narrowest component of a mixture spans seven cells.
 _CELLS = 1000
 
 
 class BestPossible(NamedTuple):
-    """The score (tasks,), in bits, of the best density, and the best bandwidth (tasks,)."""
+    """The score (tasks,) of the best density in bits, and the best bandwidth (tasks,)."""
 
     scores: Array
     bandwidths: Array
 
 
 def best_possible(batch: TaskBatch, judge: Judge, *, sweeps: int, seed: int) -> BestPossible:
-    """Give what a statistician could do who knows how mixtures are drawn, and computes long enough.
+    """Return the score of the posterior mean density of each task, and the bandwidth that is best for it.
 
     Parameters
     ----------
     batch : TaskBatch
-        Of a world of the paper's mixtures.
+        Tasks of a world of the paper's mixtures.
     judge : Judge
-        Where the densities are judged.
+        The points and weights of the score.
     sweeps : int
-        Length of the chains, that is of the computation (`tasks/mixture_posterior.py`).
+        Length of the Markov chains (`mixture_posterior`).
     seed : int
-        Of the chains.
+        Seed of the chains.
     """
     samples, truths = batch.samples, batch.truths
     if not isinstance(truths, Densities):
         raise TypeError("only the paper's mixtures have a known posterior.")
     means = mean_densities(samples, truths.shapes, sweeps=sweeps, cells=_CELLS, seed=seed)
-    # Linear between the middles of cells, and level beyond the last.
+    # Linear between the middles of cells, constant in the outer half cells.
     middles = np.asarray((np.arange(_CELLS) + 0.5) * (2.0 / _CELLS) - 1.0, np.float64)
     at = np.stack([np.interp(points, middles, mean) for points, mean in zip(judge.points, means, strict=True)])
     chosen = [_best_bandwidth(samples.values[a:b], middles, mean) for a, b, mean in _rows(samples.offsets, means)]

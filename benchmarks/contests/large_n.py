@@ -1,7 +1,7 @@
-"""Large samples: how long a density on a grid takes, how far it is from the truth, and how much memory it wants.
+"""Large samples: time, error and memory of a density on a grid.
 
-Known densities and a size enter; rows of a table leave, and a CSV file. Estimators take turns on the same sample, and
-of each the best time counts. Errors are integrals of the density that was estimated, not of its values on the grid.
+Estimators take turns on the same sample, and the best time of each counts. Errors are integrals of the estimated
+density, not of its values on the grid.
 """
 
 import math
@@ -24,7 +24,7 @@ LogDensity = Callable[[Array], Array]
 
 KDEPY = "KDEpy, ISJ"
 _GRID = 1024
-# KDEpy answers on grids only; on one so fine it matters no more what lies between.
+# KDEpy evaluates on grids only; on this one interpolation adds no error that matters.
 _FINE = 2**17
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _COLUMNS = ("density", "n", "estimator", "ms", "times KDEpy", "excess bits", "integrated squared error", "mass on grid")
@@ -32,7 +32,7 @@ _SEED = 20260401
 
 
 class Truth(NamedTuple):
-    """A known density: the bounds that estimators are told, and how to draw from it."""
+    """A known density with the bounds that estimators get, and a function that draws from it."""
 
     bounds: Limits
     pdf: Callable[[Array], Array]
@@ -40,7 +40,7 @@ class Truth(NamedTuple):
 
 
 class Estimator(NamedTuple):
-    """From a sample and bounds to arguments and densities there, as is timed; and to the log-density, for the judge."""
+    """The density on a grid, which is timed, and the log-density, for the errors; both from a sample and bounds."""
 
     on_grid: Callable[[Array, Limits], tuple[Array, Array]]
     log_density: Callable[[Array, Limits], LogDensity]
@@ -48,7 +48,7 @@ class Estimator(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """What an estimator gave for one density."""
+    """Time and errors of an estimator on one density."""
 
     density: str
     n: int
@@ -82,7 +82,7 @@ TRUTHS: Mapping[str, Truth] = {
         lambda x: np.where(x >= 0.0, np.exp(-np.maximum(x, 0.0)), 0.0),
         lambda rng, n: rng.standard_exponential(n),
     ),
-    # On these no constant was chosen, nor on anything like them.
+    # No constant of the estimator was chosen on these or similar densities.
     "logistic": Truth((None, None), lambda x: 0.25 / np.cosh(0.5 * x) ** 2, lambda rng, n: rng.logistic(size=n)),
     "Gumbel": Truth((None, None), lambda x: np.exp(-x - np.exp(-x)), lambda rng, n: rng.gumbel(size=n)),
     "half-normal, bound": Truth(
@@ -121,17 +121,17 @@ def _kdepy(bandwidth: Callable[[Array], Any]) -> Estimator:
 
     def log_density(x: Array, bounds: Limits) -> LogDensity:
         grid, density = on_grid(x, _FINE)
-        # What rounding leaves of its Fourier transforms may be negative; on coarser grids it lifts all to this itself.
+        # Rounding of the Fourier transforms leaves negative values; on coarser grids KDEpy itself has this floor.
         return lambda y: np.log(np.maximum(np.interp(y, grid, density, left=0.0, right=0.0), np.finfo(float).eps))
 
     return Estimator(lambda x, bounds: on_grid(x, _GRID), log_density)
 
 
 def _mended_isj(x: Array) -> float:
-    """KDEpy's bandwidth in the units of the mesh on which it was found.
+    """KDEpy's bandwidth in the unit of the mesh on which it was found.
 
-    KDEpy multiplies by the range of the data, but its mesh reaches six units beyond, or half of the range if that is
-    more. So what it gives is at most half of what the method says, and the less the smaller the numbers are.
+    KDEpy multiplies by the range of the data, but its mesh extends past the data by six units, or by half of the range
+    if that is more. So its bandwidth is at most half of that of the method, and less for data in smaller numbers.
     """
     h, span = import_module("KDEpy.bw_selection").improved_sheather_jones(x[:, None]), float(np.ptp(x))
     return float(h) * (span + 2.0 * max(6.0, 0.5 * span)) / span
@@ -146,10 +146,10 @@ ESTIMATORS: Mapping[str, Estimator] = {
 
 
 def compare(name: str, n: int, *, repeats: int = 5, estimators: Sequence[str] = tuple(ESTIMATORS)) -> list[Row]:
-    """Let the estimators take turns on one sample of a known density, and judge what they give."""
+    """Time the estimators in turns on one sample of a known density, and compute their errors."""
     truth = TRUTHS[name]
     x = truth.draw(np.random.default_rng(_SEED), n)
-    # The first time loops may be compiled.
+    # The first call compiles.
     mass = {key: float(np.trapezoid(*ESTIMATORS[key].on_grid(x, truth.bounds)[::-1])) for key in estimators}
     best = dict.fromkeys(estimators, math.inf)
     for _ in range(repeats):
@@ -163,9 +163,9 @@ def compare(name: str, n: int, *, repeats: int = 5, estimators: Sequence[str] = 
 
 
 def errors(log_density: LogDensity, truth: Truth, sample: Array) -> tuple[float, float]:
-    r"""Give the excess score :math:`\int f \log_2(f/q)` over the sample's range, and :math:`\int (f - q)^2` over all.
+    r"""Return the excess score :math:`\int f \log_2(f/q)` over the sample's range, and :math:`\int (f - q)^2` over all.
 
-    f is the truth and q the estimate. Beyond the range f has some 1/n of its mass.
+    f is the truth and q the estimate. Outside the range f has about 1/n of its mass.
     """
     low, high = float(sample.min()), float(sample.max())
     margin = 0.05 * (high - low)
@@ -181,7 +181,7 @@ def errors(log_density: LogDensity, truth: Truth, sample: Array) -> tuple[float,
 
 
 def peak_memory(estimator: str, n: int) -> float:
-    """Give the bytes a value that Python and NumPy ask for at most beyond a normal sample of n."""
+    """Return the peak memory in bytes per value that an estimate needs in addition to a normal sample of n."""
     truth = TRUTHS["normal"]
     x = truth.draw(np.random.default_rng(_SEED), n)
     tracemalloc.start()

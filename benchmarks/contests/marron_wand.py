@@ -1,7 +1,6 @@
-"""The fifteen normal mixtures of Marron and Wand (1992), cut to [-4, 4].
+"""The fifteen normal mixtures of Marron and Wand (1992), truncated to [-4, 4], which estimators know as bounds.
 
-Exact Mean Integrated Squared Error, Annals of Statistics 20, Table 1. A number enters, densities that are known exactly
-leave. Estimators are told the bounds.
+Exact Mean Integrated Squared Error, Annals of Statistics 20, Table 1.
 """
 
 from collections.abc import Sequence
@@ -12,13 +11,13 @@ import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.research.tasks import Densities, draw_tasks, stack
-from contests.known_density import KnownDensity
+from contests.known_densities import KnownDensity
 
 # Weight, mean and standard deviation of a component.
 Component = tuple[Fraction, Fraction, Fraction]
 
 BOUNDS = (-4.0, 4.0)
-# Panels of this width, and ends at so many standard deviations from every component's mean.
+# Panels have this width, and end at these multiples of the standard deviation from every component's mean too.
 _WIDTH = 0.1
 _REACH = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0])
 
@@ -68,12 +67,12 @@ MIXTURES: dict[str, Sequence[Component]] = {
         *((_f(1, 21), _f(2 * k, 7), _f(1, 21)) for k in (8, 9, 10)),
     ],
 }
-_MOST = max(len(mixture) for mixture in MIXTURES.values())
+_MOST_COMPONENTS = max(len(mixture) for mixture in MIXTURES.values())
 
 
 @dataclass(frozen=True)
 class MarronWandWorld:
-    """Tasks from some of the fifteen densities, by turns: task i is of density i modulo their number.
+    """Tasks from some of the fifteen densities in turn: task i has density i modulo their number.
 
     Examples
     --------
@@ -86,20 +85,20 @@ class MarronWandWorld:
     bounds: tuple[float, float] = BOUNDS
 
     def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> Densities:
-        """Give the densities of tasks first .. first + count - 1; the seed matters for samples only."""
+        """Return the densities of tasks first .. first + count - 1; the seed matters for samples only."""
         rows = np.array([_shape(MIXTURES[name]) for name in self.densities])
         shapes = rows[np.arange(first, first + count) % len(self.densities)]
         return stack("mixture", shapes, origins=np.zeros(count), slopes=np.ones(count), bounds=self.bounds)
 
 
 def _shape(mixture: Sequence[Component]) -> Array:
-    """Weights, means and standard deviations, with components of no weight up to the longest mixture's number."""
-    filled = [*mixture, *[(0, 0, 1)] * (_MOST - len(mixture))]
+    """Weights, means and standard deviations, padded with components of weight zero to the longest mixture."""
+    filled = [*mixture, *[(0, 0, 1)] * (_MOST_COMPONENTS - len(mixture))]
     return np.array(filled, np.float64).T.ravel()
 
 
 def marron_wand() -> tuple[KnownDensity, ...]:
-    """Give the fifteen densities in the order of Table 1.
+    """Return the fifteen densities in the order of Table 1.
 
     Examples
     --------
@@ -114,7 +113,7 @@ def _known(name: str, number: int) -> KnownDensity:
     truth = world.truths(1, seed=0)
 
     def draw(replicates: int, n: int, seed: int) -> Array:
-        # Every density has tasks of its own under a seed.
+        # Under one seed every density has different tasks.
         tasks = draw_tasks(world, replicates, seed=seed, first=number * 1_000_000, sizes=n, draws=0)
         return tasks.values.reshape(replicates, n)
 

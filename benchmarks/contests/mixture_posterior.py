@@ -1,9 +1,6 @@
-"""What a sample leaves unknown of a random mixture: draws from the posterior, and the mean of all densities it leaves.
+"""The posterior of the paper's random mixtures (section 3.3) given a sample: draws from it, and its mean density.
 
-Samples of the paper's mixtures (section 3.3) and their true mixtures enter; densities on a grid leave, which are what
-the best of all estimators would answer, for it knows how tasks are made. Estimators are not known here.
-
-A Markov chain (Gibbs) draws in turn: the values that truncation rejected, after which nothing is truncated any more
+A Gibbs sampler draws in turn: the values that truncation rejected, so that the mixture can be treated as not truncated
 (Rao, Lin and Dunson 2016, Data augmentation for models based on rejection sampling); the component of every value; the
 concentration and the weights; locations and scales; their reference scale and dispersion.
 """
@@ -22,30 +19,31 @@ from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.mixtures import PAPER, Constants, Construction
 from amortized_kde.research.tasks.variates import log_gamma_variate, normal_variate
 
-# A stream of its own.
+# The random stream of the chains.
 _PURPOSE = 200
-# Between two densities that are added up the chain makes so many sweeps.
+# Sweeps between two densities of the mean.
 _EVERY = 4
-# Draws of reference scale and dispersion before the first sweep: the true ones are not kept with a mixture.
+# Draws of reference scale and dispersion before the first sweep; a mixture does not record the true ones.
 _FIRST = 30
-# Sizes of the random walks: of log-concentration, reference scale, dispersion; of a scale, wide and narrow.
+# Steps of the random walks: of log-concentration, reference scale, dispersion; of a scale, wide and narrow.
 _STEP_ALPHA, _STEP_CENTRE, _STEP_SPREAD, _STEP_WIDE, _STEP_NARROW = 0.7, 0.3, 0.2, 1.0, 0.4
-# A component with so few values may move to a scale from its prior.
+# A component with at most this many values is offered a scale from its prior.
 _FEW = 2
-# Beyond so many scales a component adds less than 1e-14 of its peak.
+# In scales; farther away a component adds less than 1e-14 of its peak.
 _REACH = 8.0
-# Most weights are smaller than this, and then add nothing to a mean of densities.
+# Components with smaller weights, which are most of them, add nothing to a mean of densities.
 _LIGHTEST = 1e-9
 _SQRT_2, _SQRT_2PI = math.sqrt(2.0), math.sqrt(2.0 * math.pi)
-# A sweep costs about as much as this many additions for each value and component.
+# The cost of a sweep in additions, for each value and component.
 _COST = 30.0
 
 
 class _Chain(NamedTuple):
-    """Where a chain is: the mixture's weights, locations and log-scales, and log-concentration, log-reference, spread.
+    """The state of a chain.
 
-    Further the values, first those of the sample and then the rejected ones, the component of each, and how many and
-    what sum of values each component has.
+    `weights`, `locations` and `logs` (log-scales) are those of the mixture. `tasks` has the log-concentration, the
+    log-reference scale and the dispersion. `values` has the sample and then the rejected values, `owners` the component
+    of each, `counts` and `sums` the number and the sum of the values of each component.
     """
 
     weights: Array
@@ -65,8 +63,8 @@ def _below(z: float) -> float:
 
 @compiled
 def _mass(location: float, scale: float) -> float:
-    """What a normal density has inside [-1, 1]."""
-    # To the right of the middle both tails are small, and nothing cancels.
+    """The mass of a normal density inside [-1, 1]."""
+    # By symmetry on the right of the middle, where both tails are small and nothing cancels.
     return _below((1.0 - abs(location)) / scale) - _below((-1.0 - abs(location)) / scale)
 
 
@@ -77,7 +75,7 @@ def _accepts(state: Words, log_ratio: float) -> bool:
 
 @compiled
 def _between(state: Words, centre: float, spread: float, low: float, high: float) -> float:
-    """A normal number inside (low, high): drawn again if outside, and if that fails, from uniform ones."""
+    """A normal variate inside (low, high) by rejection, from a uniform proposal if the first fifty fail."""
     for _ in range(50):
         value = centre + spread * normal_variate(state)
         if low <= value <= high:
@@ -91,7 +89,7 @@ def _between(state: Words, centre: float, spread: float, low: float, high: float
 
 @compiled
 def _choose(state: Words, cumulated: Array) -> int:
-    """An index with the probabilities whose cumulated sums these are."""
+    """An index drawn with the given cumulated probabilities."""
     at, k = next_uniform(state) * cumulated[-1], 0
     while k < cumulated.size - 1 and cumulated[k] < at:
         k += 1
@@ -100,9 +98,9 @@ def _choose(state: Words, cumulated: Array) -> int:
 
 @compiled
 def _reject(chain: _Chain, n: int, state: Words) -> int:
-    """Draw until n values lie inside, and keep the others; give the number of all values that are there then."""
+    """Draw until n values lie inside, and keep the rejected ones; return the number of values kept and given."""
     cumulated, inside, all_values = np.cumsum(chain.weights), 0, n
-    # At least half of a component is inside, so that the room is enough but for one time in 10^50.
+    # At least half of a component is inside, so that the scratch suffices except once in 10^50.
     while inside < n and all_values < chain.values.size:
         k = _choose(state, cumulated)
         value = chain.locations[k] + math.exp(chain.logs[k]) * normal_variate(state)
@@ -116,7 +114,7 @@ def _reject(chain: _Chain, n: int, state: Words) -> int:
 
 @compiled
 def _allocate(chain: _Chain, n: int, all_values: int, state: Words) -> None:
-    """Draw the component of each of the sample's n values; then count, and add up, what each component has."""
+    """Draw the component of each of the sample's n values; then count and sum the values of each component."""
     count = chain.weights.size
     peaks, slopes, logs, cumulated = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
     for k in range(count):
@@ -171,7 +169,7 @@ def _weigh(chain: _Chain, constants: Constants, state: Words) -> None:
 
 @compiled
 def _walk(chain: _Chain, k: int, squares: float, constants: Constants, state: Words) -> None:
-    """Let the scale of a component walk at random, given its values' squared distances from its location."""
+    """Random walk of a component's scale, given the squared distances of its values from its location."""
     low, high = constants.log_scale
     centre, spread = chain.tasks[1], chain.tasks[2]
     for step in (_STEP_WIDE, _STEP_NARROW / math.sqrt(1.0 + 0.5 * chain.counts[k])):
@@ -184,7 +182,7 @@ def _walk(chain: _Chain, k: int, squares: float, constants: Constants, state: Wo
 
 @compiled
 def _jump(chain: _Chain, k: int, all_values: int, constants: Constants, state: Words) -> None:
-    """Offer a component of few values a scale from the prior, the location integrated out, and then a location."""
+    """Propose a scale from the prior for a component of few values, the location integrated out; then a location."""
     low, high = constants.log_scale
     count, mean, within = chain.counts[k], chain.sums[k] / chain.counts[k], 0.0
     for i in range(all_values):
@@ -200,7 +198,7 @@ def _jump(chain: _Chain, k: int, all_values: int, constants: Constants, state: W
 
 @compiled
 def _place(chain: _Chain, all_values: int, constants: Constants, state: Words) -> None:
-    """Draw locations and scales: from the prior where a component has no values."""
+    """Draw locations and scales, from the prior for a component without values."""
     count, squares = chain.weights.size, np.zeros(chain.weights.size)
     for k in range(count):
         if chain.counts[k] > 0.0:
@@ -233,7 +231,7 @@ def _log_of_scales(logs: Array, centre: float, spread: float, constants: Constan
 
 @compiled
 def _refer(chain: _Chain, constants: Constants, state: Words, times: int) -> None:
-    """Let reference scale and dispersion walk at random, given the scales."""
+    """Random walk of reference scale and dispersion, given the scales."""
     for step in range(2 * times):
         centre, spread = chain.tasks[1], chain.tasks[2]
         if step % 2 == 0:
@@ -280,20 +278,20 @@ def _run_chains(
     start: int,
     stop: int,
 ) -> None:
-    """Run a chain from each row of `shapes`, which becomes where it ends; add to `densities` what it passes."""
+    """Run a chain from each row of `shapes`, which becomes its last state; add its densities to `densities`."""
     state, count = np.empty(4, np.uint64), shapes.shape[1] // 3
     for t in range(start, stop):
         start_stream(state, words, t)
         points = values[offsets[t] : offsets[t + 1]]
         n = points.size
-        room = 8 * n + 400
+        size = 8 * n + 400
         chain = _Chain(
             shapes[t, :count].copy(),
             shapes[t, count : 2 * count].copy(),
             np.log(shapes[t, 2 * count :]),
             np.array([0.5 * (constants.log_alpha[0] + constants.log_alpha[1]), 0.0, 0.5]),
-            np.empty(room),
-            np.empty(room, np.int64),
+            np.empty(size),
+            np.empty(size, np.int64),
             np.empty(count),
             np.empty(count),
         )
@@ -320,11 +318,11 @@ def _run(
     constants = construction.constants
     if math.isinf(constants.log_alpha[1]) or not math.isinf(constants.location_sd):
         raise InvalidParameterError(
-            "the posterior is for Dirichlet weights and uniform locations, as the paper has them."
+            "the construction must have Dirichlet weights and uniform locations, as the paper's; got another."
         )
     if truths.shape[0] != len(samples) or truths.shape[1] % 3:
         raise InvalidParameterError(
-            f"for {len(samples)} samples as many rows of weights, locations, scales are needed."
+            f"truths must have as many rows of weights, locations, scales as there are samples, {len(samples)}."
         )
     shapes, densities = truths.copy(), np.zeros((len(samples), cells))
     words = stream_words(seed, _PURPOSE)
@@ -348,23 +346,23 @@ def posterior_mixtures(
     construction: Construction = PAPER,
     threads: int | None = None,
 ) -> Array:
-    """Give another mixture for each sample, as likely as the true one after the sample was seen.
+    """Return a draw from the posterior of each sample.
 
     Parameters
     ----------
     samples : Samples
-        Of mixtures on [-1, 1].
+        Samples of mixtures on [-1, 1].
     truths : array of shape (samples, 3K)
-        The weights, locations and scales of the true mixtures. A truth is itself a draw from the posterior of its
-        sample, so that chains that start there have nothing to forget.
+        The weights, locations and scales of the true mixtures. A true mixture is itself a draw from the posterior of
+        its sample, so that chains that start there need no burn-in.
     sweeps : int
-        From how far away: two mixtures a sweep apart are much alike.
+        Length of the chains; two mixtures one sweep apart are much alike.
     seed : int
-        Of the chains.
+        Seed of the chains.
     construction : Construction
-        How the mixtures were made.
+        The distribution of the mixtures.
     threads : int, optional
-        The most threads to use; the answer does not depend on it.
+        At most this many threads; default: all cores. The result does not depend on it.
 
     Returns
     -------
@@ -388,17 +386,17 @@ def mean_densities(
     construction: Construction = PAPER,
     threads: int | None = None,
 ) -> Array:
-    """Give the mean of the densities that each sample leaves possible, weighted by how likely it leaves them.
+    """Return the posterior mean density of each sample.
 
-    No estimate that knows the sample alone has a lower expected score. A chain of finite length has not forgotten the
-    truth altogether where it started; then the mean is nearer to the truth than it should be, never farther.
+    No estimate from the sample alone has a lower expected score. A chain of finite length still depends on the true
+    mixture where it started, which brings the mean nearer to the truth than it should be, never farther.
 
     Parameters
     ----------
     samples, truths, sweeps, seed, construction, threads
         As in `posterior_mixtures`; every fourth sweep counts.
     cells : int
-        The mean is given at the middles of so many equal parts of [-1, 1].
+        Number of equal cells of [-1, 1]; the mean is evaluated at their middles.
 
     Returns
     -------

@@ -1,13 +1,12 @@
-"""Real columns on which estimators are judged: where they are, and what bounds a user would give them.
+"""The real columns of the benchmark: where they are, and the bounds that a user would give them.
 
-The list was drawn up from names, sizes and kinds of data, and fixed before any score was computed on it. It holds
-numeric columns of data sets that come inside packages (extra ``bench``), so nothing is downloaded when it is read.
-Bounds are decided by meaning alone: what cannot be negative has the lower bound 0, shares and scores have both of
-theirs, and temperatures, returns, delays and balances have none. Left out were columns whose commonest value holds more
-than a tenth of the rows (amounts that are mostly zero, small counts), for these have no density.
+The list was made from names, sizes and kinds of data, and fixed before any score was computed on it. It has numeric
+columns of data sets inside packages (extra ``bench``), so nothing is downloaded. Bounds follow from the meaning alone:
+what cannot be negative has the lower bound 0, proportions and grades have both bounds, and temperatures, returns,
+delays and balances have none. Columns in which one value has more than a tenth of the rows (amounts that are mostly
+zero, small counts) were left out, because they have no density.
 
-Half of the columns are `open`, for use while an estimator is built; the others are `held`, for one last look. How
-estimators are fitted and scored is not known here.
+Half of the columns are `open`, for use while an estimator is developed; the others are `held` for one final evaluation.
 """
 
 import hashlib
@@ -28,7 +27,7 @@ SIZES = (30, 100, 256)
 _FREE: Limits = (None, None)
 _POSITIVE: Limits = (0.0, None)
 _PERCENT: Limits = (0.0, 100.0)
-_SHARE: Limits = (0.0, 1.0)
+_PROPORTION: Limits = (0.0, 1.0)
 _LATITUDE: Limits = (-90.0, 90.0)
 _LONGITUDE: Limits = (-180.0, 180.0)
 _GRADE_POINTS: Limits = (0.0, 4.0)
@@ -38,7 +37,7 @@ _MINUTES_A_WEEK: Limits = (0.0, 10_080.0)
 
 @dataclass(frozen=True)
 class RealColumn:
-    """A numeric column of a data set: the bounds a user would give it, and how many values it has."""
+    """A numeric column of a data set, with the bounds that a user would give it and its number of values."""
 
     data_set: str
     column: str
@@ -52,7 +51,7 @@ class RealColumn:
 
 
 def _table(package: str, path: str, **options: Any) -> Callable[[], Any]:
-    """A reader of a CSV or JSON file inside a package."""
+    """Return a reader of a CSV or JSON file inside a package."""
 
     def read() -> Any:
         pandas, file = import_module("pandas"), _folder(package) / path
@@ -62,15 +61,17 @@ def _table(package: str, path: str, **options: Any) -> Callable[[], Any]:
 
 
 def _folder(package: str) -> Path:
-    """Where a package lies; it is not imported, for two of them need libraries that are no longer there."""
+    """The folder of a package, without importing it: two of them need libraries that no longer exist."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"the data of {package} are not here; install amortized-kde with the extra bench.")
+        raise ModuleNotFoundError(
+            f"the data of {package} are not installed; install amortized-kde with the extra bench."
+        )
     return Path(spec.origin).parent
 
 
 def _sklearn(loader: str, **options: Any) -> Callable[[], Any]:
-    """A reader of a data set that scikit-learn carries."""
+    """Return a reader of a data set of scikit-learn."""
     return lambda: getattr(import_module("sklearn.datasets"), loader)(as_frame=True, **options).frame
 
 
@@ -86,7 +87,7 @@ def _bokeh(name: str, **options: Any) -> Callable[[], Any]:
     return _table("bokeh_sampledata", f"_data/{name}", **options)
 
 
-# How each data set is read.
+# The reader of each data set.
 DATA_SETS: dict[str, Callable[[], Any]] = {
     "breast cancer": _sklearn("load_breast_cancer"),
     "diabetes": _sklearn("load_diabetes", scaled=False),
@@ -174,7 +175,7 @@ COLUMNS = (
     RealColumn("countymurders", "density", _POSITIVE, 37_349),
     RealColumn("countymurders", "percmale", _PERCENT, 37_349),
     RealColumn("airfare", "fare", _POSITIVE, 4_596),
-    RealColumn("airfare", "bmktshr", _SHARE, 4_596),
+    RealColumn("airfare", "bmktshr", _PROPORTION, 4_596),
     RealColumn("gpa2", "colgpa", _GRADE_POINTS, 4_137),
     RealColumn("gpa2", "sat", _SAT, 4_137),
     RealColumn("gpa2", "hsperc", _PERCENT, 4_137),
@@ -193,17 +194,17 @@ COLUMNS = (
     RealColumn("recid", "age", _POSITIVE, 1_445),
     RealColumn("htv", "abil", _FREE, 1_230),
     RealColumn("htv", "wage", _POSITIVE, 1_230),
-    RealColumn("expendshares", "sfood", _SHARE, 1_519),
+    RealColumn("expendshares", "sfood", _PROPORTION, 1_519),
     RealColumn("401ksubs", "inc", _POSITIVE, 9_275),
     RealColumn("401ksubs", "nettfa", _FREE, 9_275),
 )
 
 
 def columns_of(half: str) -> tuple[RealColumn, ...]:
-    """Give the columns of the ``"open"`` or the ``"held"`` half, in the order of `COLUMNS`.
+    """Return the columns of the ``"open"`` or the ``"held"`` half, in the order of `COLUMNS`.
 
-    The rule: columns that serve the same sizes are ordered by the SHA-256 of their names and dealt out by turns, the
-    first to the open half.
+    Columns with the same number of sizes are ordered by the SHA-256 of their names and assigned in turn, the first to
+    the open half.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def columns_of(half: str) -> tuple[RealColumn, ...]:
 
 
 def sizes_for(column: RealColumn) -> tuple[int, ...]:
-    """Give the sample sizes that leave at least half as many values to score with."""
+    """Return the sample sizes that leave at least half as many values to score."""
     return tuple(n for n in SIZES if column.size >= 1.5 * n)
 
 

@@ -1,11 +1,11 @@
-# Log-densities of estimators that live in R, many samples in one process:
+# Log-densities of R's estimators, for many samples in one process:
 #
 #     Rscript rivals.R RIVAL FOLDER
 #
-# FOLDER holds float64 files: values and points (all tasks, one after the other), sizes and counts (how many of either a
-# task has) and limits (lower and upper bound by task, infinite where open). It gets answers (a log-density for each
+# FOLDER holds float64 files: values and points (of all tasks, one after the other), sizes and counts (of both, by task)
+# and limits (lower and upper bound by task, infinite where open). The script writes answers (a log-density for each
 # point; NaN where the estimator failed) and failures.txt (a line for each failure). Where a smoothing spline does not
-# converge, which is where data have outliers, logspline answers for it: whoever uses splines would turn to that.
+# converge, mostly because of outliers, logspline replaces it, as a user of splines would.
 
 arguments <- commandArgs(TRUE)
 folder <- arguments[2]
@@ -23,14 +23,14 @@ logspline_fit <- function(x, lower, upper) {
   function(y) log(logspline::dlogspline(y, fit))
 }
 
-# A smoothing spline needs a finite domain. Where a side is open it reaches beyond the sample by a share of its range.
-ssden_fit <- function(share) {
+# A smoothing spline needs a finite domain. On an open side it extends past the sample by a fraction of the range.
+ssden_fit <- function(fraction) {
   function(x, lower, upper) {
-    beyond <- share * diff(range(x))
-    if (!is.finite(lower)) lower <- min(x) - beyond
-    if (!is.finite(upper)) upper <- max(x) + beyond
+    margin <- fraction * diff(range(x))
+    if (!is.finite(lower)) lower <- min(x) - margin
+    if (!is.finite(upper)) upper <- max(x) + margin
     fit <- gss::ssden(~x, domain = data.frame(x = c(lower, upper)), seed = 1)
-    # Its own 200 nodes leave up to some 1e-4 of the mass out, more on long domains.
+    # gss normalises on 200 nodes, which miss about 1e-4 of the mass, more on long domains.
     mass <- panel_integral(function(y) gss::dssden(fit, y), c(lower, upper, x))
     function(y) {
       inside <- y >= lower & y <= upper
@@ -43,7 +43,7 @@ ssden_fit <- function(share) {
 
 panel_integral <- function(f, ends) {
   ends <- sort(unique(ends))
-  # Long panels are cut in twenty, so that none is left with few nodes.
+  # Long panels are divided, so that twenty panels at least span the domain.
   ends <- sort(unique(c(ends, seq(ends[1], ends[length(ends)], length.out = 21))))
   width <- diff(ends)
   nodes <- c(-0.9061798459386640, -0.5384693101056831, 0, 0.5384693101056831, 0.9061798459386640)
@@ -52,8 +52,7 @@ panel_integral <- function(f, ends) {
   sum(outer(width / 2, weights) * f(as.vector(points)))
 }
 
-# The share that ssden takes by itself, and as much again as the sample spans.
-# The second of a list answers where the first fails.
+# The default fraction of ssden, and the whole range. The second of a list is used where the first fails.
 rivals <- list(
   logspline = list(logspline_fit),
   ssden = list(ssden_fit(0.05), logspline_fit),

@@ -1,33 +1,42 @@
-"""Density estimators that compete: a sample and bounds enter, a log-density leaves. One row a rival.
+"""The density estimators of the contests: selectors of this package, other Python libraries, and R.
 
-All are told the same bounds. One that takes none is cut to them and renormalised. Those that live in R are asked for
-many samples at once; see `r_rivals`.
+All get the same bounds; an estimator that takes none is truncated to them and renormalised. Estimators in R fit a whole
+batch of samples in one process (`ask_r`). ``logspline`` is from the R package of that name, after Kooperberg and Stone.
+``ssden`` is Gu's smoothing spline, from the package ``gss``, which needs a finite domain: on an open side ``ssden``
+extends it past the sample by a twentieth of the range, its own default, and ``ssden, wide`` by the whole range. Between
+two known bounds they are the same. Where ssden does not converge, logspline replaces it and the failure is counted.
 """
 
+import shutil
+import subprocess
+import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
 from amortized_kde.density import KernelDensity
-from amortized_kde.errors import DegenerateSampleError
+from amortized_kde.errors import DegenerateSampleError, MissingExtraError
 from amortized_kde.estimate import fit
 from amortized_kde.selection import SELECTORS
 
 LogDensity = Callable[[Array], Array]
 Fit = Callable[[Array, Bounds], LogDensity]
 
-# What the comparisons are about.
 UNDER_TEST = "amortized"
-# Names of learned estimators begin so.
-_LEARNED = ("amortized", "adaptive")
-CLASSICAL = tuple(name for name in SELECTORS if not name.startswith(_LEARNED))
+_LEARNED_PREFIXES = ("amortized", "adaptive")
+CLASSICAL = tuple(name for name in SELECTORS if not name.startswith(_LEARNED_PREFIXES))
 SCIPY = "scipy gaussian_kde"
-# Answers for a method that has no answer itself.
+# Replaces a method where that has no answer.
 FALL_BACK = "silverman"
+R_RIVALS = ("logspline", "ssden", "ssden, wide")
+_R_SCRIPT = Path(__file__).with_name("rivals.R")
+_R_PACKAGES = "stopifnot(requireNamespace('logspline', quietly = TRUE), requireNamespace('gss', quietly = TRUE))"
 
 
 def fit_density(method: str, sample: Array, bounds: Bounds) -> LogDensity:
@@ -58,13 +67,13 @@ def fit_density(method: str, sample: Array, bounds: Bounds) -> LogDensity:
     >>> round(float(np.exp(log_density(x)).mean()), 6)
     1.0
     """
-    return RIVALS[method](sample, bounds) if method in RIVALS else _own(method)(sample, bounds)
+    return RIVALS.get(method, _method(method))(sample, bounds)
 
 
 def fit_or_fall_back(method: str, sample: Array, bounds: Bounds, failures: Counter[str]) -> LogDensity:
-    """Fit a method; where it has no answer, count what it said and give Silverman's density instead.
+    """Fit a method; where it has no answer, count its message and return Silverman's density.
 
-    Other errors, of a name that does not exist or a model that is not there, are raised.
+    Other errors, such as an unknown name or a missing model, are raised.
     """
     try:
         return fit_density(method, sample, bounds)
@@ -73,7 +82,7 @@ def fit_or_fall_back(method: str, sample: Array, bounds: Bounds, failures: Count
         return fit_density(FALL_BACK, sample, bounds)
 
 
-def _own(method: str) -> Fit:
+def _method(method: str) -> Fit:
     def density(sample: Array, bounds: Bounds) -> LogDensity:
         found = fit(sample, bounds=bounds, method=method, threads=1)
         return lambda y: np.asarray(found.logpdf(y, threads=1))
@@ -82,13 +91,13 @@ def _own(method: str) -> Fit:
 
 
 def _scipy(sample: Array, bounds: Bounds) -> LogDensity:
-    """SciPy's estimator with its default, Scott's factor: its kernel, summed by our quicker loops."""
+    """SciPy's estimator with its default, Scott's factor; our loops sum the kernels, since they are faster."""
     found = import_module("scipy.stats").gaussian_kde(sample)
     return _kernel(sample, float(np.sqrt(found.covariance[0, 0])), bounds)
 
 
 def _arviz_bandwidth(sample: Array, bounds: Bounds) -> LogDensity:
-    """The improved Sheather-Jones bandwidth of arviz-stats in an exact kernel estimate, cut at the bounds."""
+    """The improved Sheather-Jones bandwidth of arviz-stats in an exact kernel estimate, truncated to the bounds."""
     return _kernel(sample, float(import_module("arviz_stats.base").array_stats.get_bw(sample, "isj")), bounds)
 
 
@@ -98,9 +107,9 @@ def _kernel(sample: Array, h: float, bounds: Bounds) -> LogDensity:
 
 
 def _arviz_grid(sample: Array, bounds: Bounds) -> LogDensity:
-    """The density of arviz-stats as it gives it: on 512 bins between the bounds, or on an open side the extremes.
+    """The density of arviz-stats as returned: 512 bins between the bounds, or the extremes on an open side.
 
-    Outside it is zero, and between the middles of bins it is interpolated.
+    It is interpolated between the middles of bins, and zero outside.
     """
     limits = [float(end) if np.isfinite(end) else None for end in bounds]
     array_stats = import_module("arviz_stats.base").array_stats
@@ -116,11 +125,58 @@ def _arviz_grid(sample: Array, bounds: Bounds) -> LogDensity:
 
 
 RIVALS: dict[str, Fit] = {
-    **{method: _own(method) for method in CLASSICAL},
+    **{method: _method(method) for method in CLASSICAL},
     SCIPY: _scipy,
     "arviz-stats isj": _arviz_bandwidth,
     "arviz-stats kde": _arviz_grid,
 }
 
-# What other libraries raise for samples that they cannot take.
+# What other libraries raise for a sample that they cannot handle.
 _NO_ANSWER = {method: (ValueError, ArithmeticError) for method in RIVALS if method not in CLASSICAL}
+
+
+class RAnswers(NamedTuple):
+    """Log-densities of each task at its points, NaN where no estimator answered, and failures by message."""
+
+    log_densities: list[Array]
+    failures: Counter[str]
+
+
+def has_r() -> bool:
+    """Return whether Rscript and both packages are installed."""
+    rscript = shutil.which("Rscript")
+    return rscript is not None and subprocess.run([rscript, "-e", _R_PACKAGES], capture_output=True).returncode == 0
+
+
+def ask_r(rival: str, samples: Sequence[Array], bounds: Sequence[Bounds], points: Sequence[Array]) -> RAnswers:
+    """Fit an R estimator to every sample with its bounds, and evaluate it at the points.
+
+    Raises
+    ------
+    MissingExtraError
+        If Rscript is missing or stops, for instance because a package is missing.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _write_tasks(folder, samples, bounds, points)
+        try:
+            done = subprocess.run(["Rscript", str(_R_SCRIPT), rival, name], capture_output=True, text=True)
+        except OSError as error:
+            raise MissingExtraError(f"{rival} needs R, with its packages logspline and gss ({error}).") from None
+        if done.returncode != 0:
+            raise MissingExtraError(f"{rival} in R stopped with code {done.returncode}: {done.stderr.strip()[-500:]}")
+        flat = np.fromfile(folder / "answers.bin")
+        failures = Counter((folder / "failures.txt").read_text().splitlines())
+    return RAnswers(np.split(flat, np.cumsum([at.size for at in points])[:-1]), failures)
+
+
+def _write_tasks(folder: Path, samples: Sequence[Array], bounds: Sequence[Bounds], points: Sequence[Array]) -> None:
+    arrays = {
+        "values": np.concatenate(samples),
+        "points": np.concatenate(points),
+        "sizes": [x.size for x in samples],
+        "counts": [at.size for at in points],
+        "limits": np.array(bounds),
+    }
+    for name, array in arrays.items():
+        np.asarray(array, np.float64).tofile(folder / f"{name}.bin")

@@ -69,9 +69,9 @@ def test_rows_and_file(tmp_path):
     assert ours.excess < rows[0].excess
     write_rows(tmp_path / "large_n.csv", rows)
     with open(tmp_path / "large_n.csv", newline="") as file:
-        told = list(csv.DictReader(file))
-    assert [line["estimator"] for line in told] == list(ESTIMATORS)
-    assert float(told[2]["excess bits"]) == pytest.approx(ours.excess, rel=0.01)
+        lines = list(csv.DictReader(file))
+    assert [line["estimator"] for line in lines] == list(ESTIMATORS)
+    assert float(lines[2]["excess bits"]) == pytest.approx(ours.excess, rel=0.01)
 
 
 def test_kdepys_bandwidth_hangs_on_the_unit_and_the_mended_one_less():

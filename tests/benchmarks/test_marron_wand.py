@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from contests.known_density import panel_rule
+from contests.known_densities import panel_rule
 from contests.marron_wand import BOUNDS, MIXTURES, MarronWandWorld, marron_wand
 
 # Table 1 and Figure 1 of the paper: the numbers of modes.

@@ -1,17 +1,16 @@
-"""The awkward samples, each with the judge that looks at what a library makes of it. One row a case.
+"""The awkward samples, each with the judge of what a library returns for it.
 
-Samples are drawn from one seed. What is wrong with a sample is told by its name.
+A new case is one row here. Its name says what is awkward about it.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from amortized_kde._types import Array
-from contests.awkward import truths
 from contests.awkward.judges import (
     AgainstTruth,
     AgainstTwin,
@@ -31,17 +30,19 @@ GROUPS = {
     "unusable": "Not a sample",
     "bounds": "Bounds",
 }
-# An answer that follows the data is the same to rounding; one on a grid to a little more.
+# Factors of the density. A density that follows a shift and a change of unit differs by rounding, on a grid by more.
 SAME = 1.02
-# One value in a hundred may change the density of the others, but not to half or double.
+# One value in a hundred may change the density at the others, but not to half or double.
 NEARLY = 2.0
+# The zeros of the rain sample are spread over a tenth.
+RAIN_STEP = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
     """A sample with its bounds and its judge.
 
-    `only_bounded` is for libraries that take bounds, `python_only` for samples that R cannot hold.
+    `only_bounded` cases are for libraries that take bounds, `python_only` ones have samples that R cannot represent.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Case:
 
 
 def awkward_cases() -> tuple[Case, ...]:
-    """Give all cases, group by group.
+    """Return all cases, group by group.
 
     Examples
     --------
@@ -70,21 +71,19 @@ def _shapes(plain: Array) -> tuple[Case, ...]:
     rain = np.where(rng.random(200) < 0.6, 0.0, rng.gamma(2.0, 2.0, 200))
     return (
         Case("an outcome 40 sd away", "shapes", plain, FarAway(np.array([40.0, 60.0]))),
-        Case("Cauchy's tails, n = 200", "shapes", rng.standard_cauchy(200), _truth(truths.cauchy, truths.cauchy_log)),
-        Case(
-            "five decades, n = 200", "shapes", np.exp(2.0 * rng.normal(size=200)), _truth(truths.wide, truths.wide_log)
-        ),
+        Case("Cauchy's tails, n = 200", "shapes", rng.standard_cauchy(200), _truth(stats.cauchy)),
+        Case("five decades, n = 200", "shapes", np.exp(2.0 * rng.normal(size=200)), _truth(stats.lognorm(2.0))),
         Case(
             "rounded to whole numbers, sd 1.5, n = 500",
             "shapes",
             np.round(1.5 * rng.normal(size=500)),
-            _truth(truths.normal, truths.normal_log, share=0.98),
+            _truth(stats.norm(0.0, 1.5), central=0.98),
         ),
         Case(
             "60 % zeros, tenths else, n = 200",
             "shapes",
             np.round(rain, 1),
-            _truth(truths.rain, truths.rain_log, share=0.98),
+            _truth(_Rain, central=0.98),
         ),
         _outlier(plain, 1e3),
         _outlier(plain, 1e6),
@@ -186,14 +185,14 @@ def _bounds() -> tuple[Case, ...]:
             "exponential, lower bound 0, n = 200",
             "bounds",
             exponential,
-            _truth(truths.exponential, truths.exponential_log, share=0.98, beyond=(-outwards[::-1],)),
+            _truth(stats.expon, central=0.98, outside=(-outwards[::-1],)),
             bounds=(0.0, None),
         ),
         Case(
             "arcsine law on 0 to 1, n = 200",
             "bounds",
             arcsine,
-            _truth(truths.arcsine, truths.arcsine_log, share=0.98, beyond=(-outwards[::-1], 1.0 + outwards)),
+            _truth(stats.arcsine, central=0.98, outside=(-outwards[::-1], 1.0 + outwards)),
             bounds=(0.0, 1.0),
         ),
         Case(
@@ -216,20 +215,35 @@ def _bounds() -> tuple[Case, ...]:
 
 
 def _density(values: Array, limits: tuple[float, float] = (-100.0, 100.0)) -> IsDensity:
-    """Judge on a grid that is even, and near the values so dense that no spike escapes."""
+    """Judge on an even grid that is dense enough near the values to see any spike."""
     steps = np.geomspace(1e-12, limits[1] - limits[0], 2000)
     near = [value + sign * steps for value in np.unique(values) for sign in (-1.0, 1.0)]
     grid = np.unique(np.concatenate([np.linspace(*limits, 20_001), values, *near]))
     return IsDensity(values, grid[(grid >= limits[0]) & (grid <= limits[1])])
 
 
-def _truth(
-    quantile: Callable[[Array], Array],
-    log_density: Callable[[Array], Array],
-    *,
-    share: float = 1.0,
-    beyond: tuple[Array, ...] = (),
-) -> AgainstTruth:
-    """Judge at 2000 even quantiles of the middle `share`, which most samples span."""
-    x = quantile(truths.midpoints(0.5 - 0.5 * share, 0.5 + 0.5 * share, 2000))
-    return AgainstTruth(x, log_density(x), beyond)
+def _truth(truth: Any, *, central: float = 1.0, outside: tuple[Array, ...] = ()) -> AgainstTruth:
+    """Judge at 2000 even quantiles of the central probability, which most samples span."""
+    low, high = 0.5 - 0.5 * central, 0.5 + 0.5 * central
+    x = truth.ppf(_midpoints(low, high, 2000))
+    return AgainstTruth(x, truth.logpdf(x), outside)
+
+
+def _midpoints(low: float, high: float, count: int) -> Array:
+    return low + (np.arange(count) + 0.5) * (high - low) / count
+
+
+class _Rain:
+    """Zeros, spread over their tenth, with probability 0.6; otherwise a gamma distribution of shape and scale 2."""
+
+    @staticmethod
+    def ppf(p: Array) -> Array:
+        half = 0.5 * RAIN_STEP
+        x = np.concatenate([_midpoints(-half, half, 2001), np.geomspace(half + 1e-5, 40.0, 8000)])
+        zeros = np.clip((x + half) / RAIN_STEP, 0.0, 1.0)
+        return np.asarray(np.interp(p, 0.6 * zeros + 0.4 * stats.gamma.cdf(x, 2.0, scale=2.0), x))
+
+    @staticmethod
+    def logpdf(x: Array) -> Array:
+        zeros = (np.abs(x) <= 0.5 * RAIN_STEP) / RAIN_STEP
+        return np.asarray(np.log(0.6 * zeros + 0.4 * stats.gamma.pdf(x, 2.0, scale=2.0)))

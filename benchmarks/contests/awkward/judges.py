@@ -1,32 +1,65 @@
-"""Judges of what a library did with an awkward sample: log-densities or an error enter, an outcome leaves.
+"""Judges of what a library returns for an awkward sample.
 
-A judge says at which points the density is wanted. Some compare with what the same library says of an easy twin of the
-sample, so that nobody's taste in smoothing counts.
+A judge names the points at which the density is wanted. Some compare with what the same library returns for an easy
+twin of the sample, so that the amount of smoothing does not count.
 """
 
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from amortized_kde._types import Array
-from contests.awkward.outcome import Answer, Outcome, Refusal, Reply
+from amortized_kde.score import LN2
 
-LN2 = math.log(2.0)
-# Half a bit: on average the true density is 1.4 times the estimated one.
+# At half a bit the true density is on average 1.4 times the estimated one.
 BITS_ALLOWED = 0.5
-# More probability than this beyond a bound, or missing in total, is no rounding of a grid.
+# More probability than this outside a bound, or missing in total, is not the rounding of a grid.
 LEAK_ALLOWED = 1e-3
 MASS_ALLOWED = 0.01
-# Exponentials of more overflow.
+# The exponential of a larger number overflows.
 LARGEST_LOG = 700.0
+
+# fine: a good answer, or an error that says why there is none. unclear: no answer, but nobody is misled: an error or
+# NaN where there is an answer, an error that does not say why, bad values left out silently. wrong: an answer that
+# nobody should use, without an error.
+Mark = Literal["fine", "unclear", "wrong", "not asked"]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Natural log-densities at the requested points, and the warnings raised."""
+
+    log_density: Array
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The type of an error, and its message."""
+
+    kind: str
+    message: str
+
+
+Reply = Answer | Refusal
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A mark, a few words for a table, the number behind them (NaN if there is none), and the library's message."""
+
+    mark: Mark
+    words: str
+    measured: float = math.nan
+    said: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Twin:
-    """An easy sample that a library is asked about too, where, and with which bounds."""
+    """An easy sample for the same library, with the points and bounds to use."""
 
     sample: Any
     points: Array
@@ -34,7 +67,7 @@ class Twin:
 
 
 class Judge(Protocol):
-    """Where the density is wanted, of which twin too, and what to say of the replies."""
+    """The points, the twin and the verdict of one case."""
 
     @property
     def points(self) -> Array:
@@ -42,36 +75,36 @@ class Judge(Protocol):
 
     @property
     def twin(self) -> Twin | None:
-        """What else to ask the library."""
+        """The easy sample to compare with, if any."""
 
     def verdict(self, reply: Reply, twin: Reply | None) -> Outcome:
-        """Say what happened."""
+        """Return the outcome for a library's replies."""
 
 
 @dataclass(frozen=True, eq=False)
 class AgainstTruth:
-    """Score at evenly spaced quantiles of the true density, and the probability that lies where there can be none.
+    """The score at evenly spaced quantiles of the true density, and the probability outside the bounds.
 
-    `beyond` has an ascending grid for each side that is outside the bounds.
+    `outside` has an ascending grid for each side that is bounded.
     """
 
     quantiles: Array
     log_truth: Array
-    beyond: tuple[Array, ...] = ()
+    outside: tuple[Array, ...] = ()
     twin: Twin | None = None
 
     @property
     def points(self) -> Array:
         """The quantiles, then the grids."""
-        return np.concatenate([self.quantiles, *self.beyond])
+        return np.concatenate([self.quantiles, *self.outside])
 
     def verdict(self, reply: Reply, twin: Reply | None = None) -> Outcome:
-        """Probability beyond the bounds first, then the excess over the truth's score, in bits."""
+        """Check the probability outside the bounds, then the excess over the score of the truth, in bits."""
         if isinstance(reply, Refusal):
             return _no_answer(reply)
-        ends = np.cumsum([self.quantiles.size, *(grid.size for grid in self.beyond)])[:-1]
-        scored, *outside = np.split(reply.log_density, ends)
-        leak = sum(map(_mass, outside, self.beyond))
+        ends = np.cumsum([self.quantiles.size, *(grid.size for grid in self.outside)])[:-1]
+        scored, *leaked = np.split(reply.log_density, ends)
+        leak = sum(map(_mass, leaked, self.outside))
         if leak > LEAK_ALLOWED:
             return Outcome("wrong", f"{_short(100.0 * leak)} % beyond the bounds", leak)
         trouble = _not_finite(scored)
@@ -84,7 +117,7 @@ class AgainstTruth:
 
 @dataclass(frozen=True, eq=False)
 class AgainstTwin:
-    """The density of a moved, rescaled or soiled sample against the same library's density of the clean one.
+    """The density of a shifted, rescaled or contaminated sample against the same library's density of the clean one.
 
     ``log q(points) + log_unit`` should be the twin's log-density at its points, up to a factor of `allowed`.
     """
@@ -95,7 +128,7 @@ class AgainstTwin:
     allowed: float
 
     def verdict(self, reply: Reply, twin: Reply | None) -> Outcome:
-        """Give the largest factor by which the two differ."""
+        """Compare the largest factor by which the two differ with what is allowed."""
         if isinstance(reply, Refusal):
             return _no_answer(reply)
         trouble = _not_finite(reply.log_density)
@@ -119,7 +152,7 @@ class FarAway:
     twin: Twin | None = None
 
     def verdict(self, reply: Reply, twin: Reply | None = None) -> Outcome:
-        """It must be finite, and fall."""
+        """Check that it is finite and decreases."""
         if isinstance(reply, Refusal):
             return _no_answer(reply)
         near, far = (float(value) for value in reply.log_density)
@@ -135,7 +168,7 @@ class FarAway:
 
 @dataclass(frozen=True, eq=False)
 class IsDensity:
-    """Positive at `values`, and of probability 1 over `inside`, an ascending grid that is dense near them."""
+    """Positive density at `values`, and mass 1 over `inside`, an ascending grid that is dense near them."""
 
     values: Array
     inside: Array
@@ -147,7 +180,7 @@ class IsDensity:
         return np.concatenate([self.values, self.inside])
 
     def verdict(self, reply: Reply, twin: Reply | None = None) -> Outcome:
-        """Give the probability on the grid."""
+        """Check the density at the values, then the mass on the grid."""
         if isinstance(reply, Refusal):
             return _no_answer(reply)
         at_values, on_grid = np.split(reply.log_density, [self.values.size])
@@ -157,15 +190,15 @@ class IsDensity:
         mass = _mass(on_grid, self.inside)
         if abs(mass - 1.0) <= MASS_ALLOWED:
             return Outcome("fine", "fine", mass)
-        # More than all can only be a spike that is narrower than the finest steps of the grid.
+        # A mass above 1 can only come from a spike that is narrower than the steps of the grid.
         return Outcome("wrong", _peak(on_grid) if mass > 1.0 else f"{_short(100.0 * mass)} % inside", mass)
 
 
 @dataclass(frozen=True, eq=False)
 class Unusable:
-    """A sample that has no density. Right is an error whose message has one of the `causes`, which are patterns.
+    """A sample that has no density: right is an error whose message matches the pattern `causes`.
 
-    The twin, where there is one, is the sample without what is wrong with it: it tells whether that was left out.
+    The twin, if any, is the sample without the bad values: it shows whether a library left them out.
     """
 
     points: Array
@@ -173,7 +206,7 @@ class Unusable:
     twin: Twin | None = None
 
     def verdict(self, reply: Reply, twin: Reply | None = None) -> Outcome:
-        """An error that names the cause is fine; an answer is not."""
+        """Accept an error that names the cause, and no answer."""
         if isinstance(reply, Refusal):
             said = f"{reply.kind}: {reply.message}"
             if re.search(self.causes, reply.message, re.IGNORECASE):
@@ -185,7 +218,7 @@ class Unusable:
 
 
 def _without_error(reply: Answer, twin: Reply | None) -> Outcome:
-    """What a library returned for a sample that has no density. NaN misleads nobody, nor does what was left out."""
+    """The outcome of an answer where there is none. NaN misleads nobody, nor do bad values that were left out."""
     if np.isnan(reply.log_density).any():
         return Outcome("unclear", "NaN")
     if isinstance(twin, Answer) and np.allclose(reply.log_density, twin.log_density, rtol=1e-6, atol=1e-6):
@@ -198,7 +231,7 @@ def _no_answer(reply: Refusal) -> Outcome:
 
 
 def _not_finite(log_density: Array) -> Outcome | None:
-    """What is wrong with log-densities where data fall, if one is not a finite number."""
+    """The outcome if a log-density where data fall is not finite, else None."""
     if np.isnan(log_density).any():
         return Outcome("unclear", "NaN")
     if np.any(log_density == math.inf):
@@ -216,7 +249,7 @@ def _mass(log_density: Array, grid: Array) -> float:
 
 
 def _short(value: float) -> str:
-    """Two digits of a small number, a power of ten of a large one.
+    """Format with two digits, a large number as a power of ten.
 
     Examples
     --------

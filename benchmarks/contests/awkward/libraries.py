@@ -1,12 +1,17 @@
-"""The libraries, each used as its manual shows: a sample, bounds and points enter, log-densities leave. One row each.
+"""The libraries, each used as its manual shows, and R's `density`.
 
-Libraries that answer on a grid are interpolated linearly between its points. Where the points reach beyond the grid
-and the library takes a grid of one's own, it is asked for a longer one with the same steps; else it is zero there.
+A density on a grid is interpolated linearly. For points outside the grid a library that takes any grid gets a longer
+one with the same steps; otherwise the density is zero there.
 """
 
+import math
+import re
+import shutil
+import subprocess
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -14,21 +19,37 @@ from typing import Any
 import numpy as np
 
 from amortized_kde._types import Array
+from amortized_kde.errors import MissingExtraError
 from amortized_kde.estimate import fit
-from contests.awkward.outcome import Answer, Refusal, Reply
-from contests.awkward.r_density import RError, ask_r, r_version
+from contests.awkward.judges import Answer, Refusal, Reply
 
 Limits = tuple[float | None, float | None] | None
-# A grid that is stretched to far points has at most so many.
+# Of a grid that is extended to far points.
 MOST_NODES = 10**6
+# R's own grid, extended with the same steps if points lie outside it.
+_R_SCRIPT = """
+y <- scan(file("stdin"), quiet = TRUE)
+x <- %s
+d <- density(x, bw = "SJ")
+step <- d$x[2] - d$x[1]
+ends <- c(min(d$x[1], y), max(d$x[512], y))
+nodes <- round(diff(ends) / step) + 1
+if (nodes > 512 && nodes < 1e6) d <- density(x, bw = "SJ", from = ends[1], to = ends[2], n = nodes)
+at <- suppressWarnings(approx(d$x, d$y, xout = y, yleft = 0, yright = 0)$y)
+cat(sprintf("%%.17g", log(at)), sep = "\\n")
+"""
+
+
+class RError(Exception):
+    """The message with which R stopped."""
 
 
 @dataclass(frozen=True)
 class Library:
     """A library and the call that is judged.
 
-    `log_density` takes a sample, its bounds and points; `package` names what must be installed, and `in_r` says that
-    the sample must be one that R can hold.
+    `log_density` takes a sample, its bounds and points. `package` must be installed; with `in_r` the sample must be one
+    that R can represent.
     """
 
     name: str
@@ -40,7 +61,7 @@ class Library:
 
     @property
     def version(self) -> str | None:
-        """Its version, None if it is not here."""
+        """The installed version, None if there is none."""
         if self.in_r:
             return r_version()
         try:
@@ -50,7 +71,7 @@ class Library:
 
 
 def ask(library: Library, sample: Any, bounds: Limits, points: Array) -> Reply:
-    """Ask a library for log-densities; whatever error it raises is its reply.
+    """Return the log-densities of a library, or the error that it raises.
 
     Examples
     --------
@@ -89,7 +110,7 @@ def _kdepy(bandwidth: str) -> Callable[[Any, Limits, Array], Array]:
     def log_density(sample: Any, _: Limits, points: Array) -> Array:
         estimate = import_module("KDEpy").FFTKDE(kernel="gaussian", bw=bandwidth).fit(sample)
         grid, density = estimate.evaluate()
-        longer = _stretched(grid, points)
+        longer = _extended(grid, points)
         if longer.size > grid.size:
             grid, density = longer, estimate.evaluate(longer)
         return _interpolated(points, grid, density)
@@ -105,14 +126,14 @@ def _sklearn(sample: Any, _: Limits, points: Array) -> Array:
 
 def _arviz(sample: Any, bounds: Limits, points: Array) -> Array:
     grid, density, _ = import_module("arviz_stats.base").array_stats.kde(sample, custom_lims=bounds)
-    # The grid is of middles of bins, over which the density is constant at the ends.
+    # The grid has the middles of bins; the density is constant over the outer half bins.
     half = 0.5 * (grid[1] - grid[0])
     ends = np.concatenate([[grid[0] - half], grid, [grid[-1] + half]])
     return _interpolated(points, ends, np.concatenate([density[:1], density, density[-1:]]))
 
 
-def _stretched(grid: Array, points: Array) -> Array:
-    """The same grid, longer by whole steps, until it holds the points."""
+def _extended(grid: Array, points: Array) -> Array:
+    """The grid, extended by whole steps until it covers the points."""
     step = grid[1] - grid[0]
     before, after = (max(0.0, np.ceil(gap / step)) for gap in (grid[0] - points.min(), points.max() - grid[-1]))
     if not 0.0 < before + after < MOST_NODES:
@@ -125,6 +146,69 @@ def _interpolated(points: Array, grid: Array, density: Array) -> Array:
     if np.isnan(density).any():
         return np.full(points.shape, np.nan)
     return np.asarray(np.log(np.interp(points, grid, density, left=0.0, right=0.0)))
+
+
+@cache
+def r_version() -> str | None:
+    """Return the version of R, None if it is not installed."""
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        return None
+    code = 'cat(paste(R.version$major, R.version$minor, sep = "."))'
+    return subprocess.run([rscript, "-e", code], capture_output=True, text=True).stdout or None
+
+
+def ask_r(sample: Any, _: Any, points: Array) -> Array:
+    """Return log-densities of R's `density` with Sheather and Jones's bandwidth, by one process.
+
+    Raises
+    ------
+    RError
+        With R's message, if R stops.
+    MissingExtraError
+        If R is not installed.
+    """
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        raise MissingExtraError("density needs R; install it, or leave it out.")
+    numbers = " ".join(repr(float(value)) for value in points)
+    done = subprocess.run([rscript, "-e", _R_SCRIPT % write_r(sample)], input=numbers, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RError(re.sub(r"\s*(Calls:.*)?Execution halted\s*$", "", done.stderr, flags=re.DOTALL).strip())
+    return np.array([_read_number(word) for word in done.stdout.split()])
+
+
+def _read_number(word: str) -> float:
+    return math.nan if word == "NA" else float(word)
+
+
+def write_r(sample: Any) -> str:
+    """Return an array as R code.
+
+    Examples
+    --------
+    >>> write_r(np.array([1.5, np.nan, np.inf]))
+    'c(1.5, NaN, Inf)'
+    >>> write_r(np.array([np.float64(1.0), None], dtype=object))
+    'c(1.0, NA)'
+    >>> write_r(np.zeros((1, 2)))
+    'matrix(c(0.0, 0.0), nrow = 1, byrow = TRUE)'
+    """
+    array = np.asarray(sample)
+    entries = ", ".join(_write_entry(entry) for entry in array.ravel().tolist())
+    if array.ndim == 2:
+        return f"matrix(c({entries}), nrow = {array.shape[0]}, byrow = TRUE)"
+    return f"c({entries})" if array.size else "numeric(0)"
+
+
+def _write_entry(entry: Any) -> str:
+    if entry is None:
+        return "NA"
+    if isinstance(entry, str):
+        return f'"{entry}"'
+    # An array of objects can hold NumPy scalars, whose repr is not a number in R.
+    value, special = float(entry), {math.inf: "Inf", -math.inf: "-Inf"}
+    return "NaN" if math.isnan(value) else special.get(value, repr(value))
 
 
 LIBRARIES = {

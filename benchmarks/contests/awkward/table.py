@@ -1,4 +1,4 @@
-"""The table of what happened: cases and libraries enter, rows, a CSV file and Markdown leave."""
+"""The table of awkward data: each case and library judged, as CSV and as Markdown."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -8,11 +8,11 @@ from pathlib import Path
 from amortized_kde.research.reproduction.report.markdown import section, table
 from amortized_kde.research.reproduction.tables import write_csv
 from contests.awkward.cases import GROUPS, Case
+from contests.awkward.judges import Outcome
 from contests.awkward.libraries import LIBRARIES, Library, ask
-from contests.awkward.outcome import Outcome
 
 _COLUMNS = ("group", "case", "library", "version", "mark", "words", "measured", "said")
-# With spaces that do not break, so that a sign is never alone on its line.
+# No-break spaces, so that a sign is never alone on its line.
 _SIGNS = {
     "fine": "✓\N{NO-BREAK SPACE}",
     "unclear": "–\N{NO-BREAK SPACE}",
@@ -33,7 +33,7 @@ class Row:
 
 
 def judge_case(case: Case, library: Library) -> Outcome:
-    """Ask a library about a case, and let the case's judge speak."""
+    """Return the outcome of a library on a case."""
     if case.only_bounded and not library.takes_bounds:
         return Outcome("not asked", "takes no bounds")
     if case.python_only and library.in_r:
@@ -47,7 +47,7 @@ def judge_case(case: Case, library: Library) -> Outcome:
 
 
 def row_of(case: Case, library: Library) -> Row:
-    """Judge a case, and name what was judged."""
+    """Return the row of a library on a case."""
     return Row(case.group, case.name, library.name, library.version or "", judge_case(case, library))
 
 
@@ -75,7 +75,7 @@ def _row(entry: dict[str, str]) -> Row:
 
 
 def to_markdown(rows: Sequence[Row]) -> str:
-    """Make a table a group, a count, the calls that were judged, and what libraries said.
+    """Return Markdown: counts, a table for each group, the calls that were judged, and the libraries' messages.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
     parts = [section("In short", _count(rows, names))]
     parts += [section(GROUPS[group], _grid([row for row in rows if row.group == group], names)) for group in groups]
     parts.append(section("What was called", _calls(rows)))
-    parts.append(section("What they said", _sayings(rows)))
+    parts.append(section("What they said", _messages(rows)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -117,6 +117,6 @@ def _calls(rows: Sequence[Row]) -> str:
     )
 
 
-def _sayings(rows: Sequence[Row]) -> str:
+def _messages(rows: Sequence[Row]) -> str:
     said = [[row.case, row.library, f"`{row.outcome.said.replace('`', chr(39))}`"] for row in rows if row.outcome.said]
     return table(["case", "library", "message"], said, text=3) if said else ""

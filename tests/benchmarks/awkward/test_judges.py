@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from contests.awkward.judges import AgainstTruth, AgainstTwin, FarAway, IsDensity, Twin, Unusable
-from contests.awkward.outcome import Answer, Refusal
+from contests.awkward.judges import AgainstTruth, AgainstTwin, Answer, FarAway, IsDensity, Refusal, Twin, Unusable
 
 AT = np.linspace(-2.0, 2.0, 9)
 ERROR = Refusal("ValueError", "the sample is empty")
@@ -22,7 +21,7 @@ def answer(log_density, *warnings):
 
 
 @pytest.mark.parametrize("name", JUDGES)
-def test_an_error_where_there_is_an_answer_is_unclear_and_told(name):
+def test_an_error_where_there_is_an_answer_is_unclear_and_quoted(name):
     outcome = JUDGES[name].verdict(ERROR, None)
     assert (outcome.mark, outcome.words) == ("unclear", "ValueError")
     assert outcome.said == "ValueError: the sample is empty"
@@ -52,9 +51,9 @@ def test_the_truth_judges_by_bits(bits, mark, words):
     assert outcome.measured == pytest.approx(bits, abs=1e-12)
 
 
-def test_probability_beyond_the_bounds_is_added_over_both_sides():
-    beyond = (np.linspace(-9.0, -1.0, 4001), np.linspace(1.0, 9.0, 4001))
-    judge = AgainstTruth(AT, stats.norm.logpdf(AT), beyond)
+def test_probability_outside_the_bounds_is_added_over_both_sides():
+    outside = (np.linspace(-9.0, -1.0, 4001), np.linspace(1.0, 9.0, 4001))
+    judge = AgainstTruth(AT, stats.norm.logpdf(AT), outside)
     outcome = judge.verdict(answer(stats.norm.logpdf(judge.points)))
     assert outcome.words == "32 % beyond the bounds"
     assert outcome.measured == pytest.approx(2.0 * stats.norm.cdf(-1.0), rel=1e-5)
@@ -73,7 +72,7 @@ def test_the_twin_judges_by_the_largest_factor_in_its_own_unit(factor, mark, wor
     assert (outcome.mark, outcome.words) == (mark, words)
 
 
-def test_a_factor_without_end_is_told_as_such():
+def test_a_factor_beyond_the_range_of_floats_is_described():
     outcome = JUDGES["twin"].verdict(answer(np.full(AT.size, -1e5)), answer(np.zeros(AT.size)))
     assert outcome.words == "wrong by more than 10³⁰⁰"
 
@@ -96,10 +95,10 @@ def test_far_away_a_density_is_positive_and_falls(logs, mark, words):
     assert (outcome.mark, outcome.words) == (mark, words)
 
 
-@pytest.mark.parametrize(("share", "mark", "words"), [(1.0, "fine", "fine"), (0.4, "wrong", "40 % inside")])
-def test_a_density_has_probability_one(share, mark, words):
+@pytest.mark.parametrize(("mass", "mark", "words"), [(1.0, "fine", "fine"), (0.4, "wrong", "40 % inside")])
+def test_a_density_has_probability_one(mass, mark, words):
     judge = JUDGES["density"]
-    outcome = judge.verdict(answer(stats.norm.logpdf(judge.points) + math.log(share)))
+    outcome = judge.verdict(answer(stats.norm.logpdf(judge.points) + math.log(mass)))
     assert (outcome.mark, outcome.words) == (mark, words)
 
 
@@ -134,5 +133,5 @@ class TestUnusable:
         assert self.judge.verdict(answer(logs, "the sample is empty")).words == "answers, warns"
         assert self.judge.verdict(answer(logs, "overflow in square")).mark == "wrong"
 
-    def test_spikes_are_told_by_their_height(self):
+    def test_spikes_are_described_by_their_height(self):
         assert self.judge.verdict(answer(np.full(9, 38.0))).words == "a density of 3e+16"

@@ -5,9 +5,8 @@ import pytest
 from scipy import stats
 
 from amortized_kde.estimate import fit
-from contests.awkward.libraries import LIBRARIES, ask
-from contests.awkward.outcome import Answer, Refusal
-from contests.awkward.r_density import ask_r
+from contests.awkward.judges import Answer, Refusal
+from contests.awkward.libraries import LIBRARIES, ask, ask_r
 
 SAMPLE = np.random.default_rng(8).normal(size=60)
 
@@ -53,7 +52,7 @@ def test_an_error_and_a_warning_are_replies():
 
 
 @pytest.mark.skipif(importlib.util.find_spec("KDEpy") is None, reason="KDEpy is not installed (extra bench)")
-def test_a_grid_is_stretched_to_far_points_with_its_own_steps():
+def test_a_grid_is_extended_to_far_points_with_its_own_steps():
     near, far = np.array([0.3]), np.array([0.3, 30.0])
     library = LIBRARIES["KDEpy, ISJ"]
     alone, both = (ask(library, SAMPLE, None, at).log_density for at in (near, far))

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from contests.awkward.cases import awkward_cases
+from contests.awkward.judges import Outcome
 from contests.awkward.libraries import LIBRARIES
-from contests.awkward.outcome import Outcome
 from contests.awkward.table import Row, judge_case, read_rows, row_of, to_markdown, write_rows
 
 RESULTS = Path(__file__).parents[3] / "results"

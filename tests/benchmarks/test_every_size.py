@@ -7,10 +7,10 @@ import pytest
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.research.reproduction.protocol import TRUTH
 from amortized_kde.research.tasks import MixtureWorld
-from contests import size_scores
+from contests import every_size
+from contests.every_size import SIZES, TASKS, WORLDS, SizeCell, report_sizes, score_cell, write_sizes
 from contests.rivals import SCIPY, fit_density
-from contests.size_report import report_sizes, write_sizes
-from contests.size_scores import SIZES, TASKS, WORLDS, SizeCell, score_cell, scores_of_method
+from contests.task_scores import scores_of_method
 
 CELL = SizeCell("mixtures", 10, True, 7)
 WORLD = MixtureWorld(32)
@@ -44,18 +44,18 @@ def test_a_cell_is_computed_once_and_the_same_in_any_chunks(tmp_path, monkeypatc
     whole = score_cell(CELL, ("silverman", TRUTH), WORLD, tmp_path)
     assert whole["silverman"].scores.shape == (1, 7)
     np.testing.assert_allclose(whole[TRUTH].scores[0], CELL.draw(WORLD, 0, 7).true_scores())
-    monkeypatch.setattr(size_scores, "_CHUNK_TASKS", 3)
+    monkeypatch.setattr(every_size, "_CHUNK_TASKS", 3)
     done = []
     parts = score_cell(CELL, ("silverman",), WORLD, tmp_path / "other", report=done.append)
     np.testing.assert_array_equal(parts["silverman"].scores, whole["silverman"].scores)
     assert done == [3, 3, 1]
-    monkeypatch.setattr(size_scores, "scores_of_method", lambda *_: pytest.fail("it was on disk"))
+    monkeypatch.setattr(every_size, "scores_of_method", lambda *_: pytest.fail("it was on disk"))
     score_cell(CELL, ("silverman",), WORLD, tmp_path / "other")
 
 
 def test_other_weights_are_another_column(tmp_path, monkeypatch):
     score_cell(CELL, ("amortized:gmm32", "silverman"), WORLD, tmp_path)
-    monkeypatch.setattr(size_scores, "_weights", lambda method: "other" if method == "amortized:gmm32" else "0")
+    monkeypatch.setattr(every_size, "_weights", lambda method: "other" if method == "amortized:gmm32" else "0")
     calls = []
     original = scores_of_method
 
@@ -63,15 +63,15 @@ def test_other_weights_are_another_column(tmp_path, monkeypatch):
         calls.append(method)
         return original(method, *rest)
 
-    monkeypatch.setattr(size_scores, "scores_of_method", counted)
+    monkeypatch.setattr(every_size, "scores_of_method", counted)
     score_cell(CELL, ("amortized:gmm32", "silverman"), WORLD, tmp_path)
     assert calls == ["amortized:gmm32"]
 
 
-def test_bounds_that_are_told_matter_and_samples_do_not_change(tmp_path):
-    untold = SizeCell("mixtures", 10, False, 7)
-    np.testing.assert_array_equal(CELL.draw(WORLD, 0, 2).values, untold.draw(WORLD, 0, 2).values)
-    scores = [score_cell(cell, ("silverman",), WORLD, tmp_path)["silverman"].scores for cell in (CELL, untold)]
+def test_known_bounds_matter_and_samples_do_not_change(tmp_path):
+    unknown = SizeCell("mixtures", 10, False, 7)
+    np.testing.assert_array_equal(CELL.draw(WORLD, 0, 2).values, unknown.draw(WORLD, 0, 2).values)
+    scores = [score_cell(cell, ("silverman",), WORLD, tmp_path)["silverman"].scores for cell in (CELL, unknown)]
     # The part of the mass that leaks out is lost at every draw.
     assert (scores[0] <= scores[1]).all()
     assert (scores[0] < scores[1]).any()
@@ -82,7 +82,7 @@ def test_methods_that_take_too_long_are_left_out_and_said_so(tmp_path):
     columns = {
         method: scores_of_method(method, CELL.draw(WORLD, 0, 5), OPEN) for method in (TRUTH, "scott", "silverman")
     }
-    assert not size_scores.has_column("sheather-jones-r", 100_000)
+    assert not every_size.has_column("sheather-jones-r", 100_000)
     lines = report_sizes({cell: columns}, under_test="silverman", methods=(*columns, "sheather-jones-r"))
     assert any("sheather-jones-r" in line and "left out" in line for line in lines)
     write_sizes(tmp_path / "table.csv", {cell: columns}, under_test="silverman")

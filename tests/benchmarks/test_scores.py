@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from amortized_kde.score import Mean, paired_difference
-from contests.paired import mean_of_cells, verdict
+from contests.scores import mean_of_cells, verdict
 
 
 def test_one_cell_is_the_plain_mean():

@@ -7,7 +7,7 @@ from amortized_kde.data.support import Bounds
 from amortized_kde.estimate import fit
 from amortized_kde.research.tasks import FAMILIES
 from amortized_kde.research.tasks.broad.kinds import KINDS
-from contests.setting_scores import (
+from contests.worst_settings import (
     REFERENCES,
     Setting,
     all_settings,
@@ -23,7 +23,7 @@ def test_settings_are_all_different_and_name_everything():
     assert len(set(settings)) == len(settings)
     assert {s.which for s in settings if s.group == "family"} == set(FAMILIES)
     assert {s.which for s in settings if s.group == "kind"} == set(KINDS)
-    assert {s.told for s in settings if s.group == "components"} == {"known", "unknown"}
+    assert {s.bounds for s in settings if s.group == "components"} == {"known", "unknown"}
 
 
 def test_a_family_is_drawn_alone():
@@ -32,7 +32,7 @@ def test_a_family_is_drawn_alone():
     assert (batch.sizes == 10).all()
 
 
-def test_a_kind_is_drawn_and_told_as_said():
+def test_a_kind_is_drawn_with_the_bounds_that_are_known():
     batch = draw_setting(Setting("kind", "gamma", "one", 10), 6)
     assert (batch.kinds == KINDS.index("gamma")).all()
     assert (np.isfinite(batch.lower) ^ np.isfinite(batch.upper)).all()
@@ -55,7 +55,7 @@ def test_differences_are_those_of_densities(setting):
         if setting.group == "kind":
             bounds = Bounds(float(batch.lower[t]), float(batch.upper[t]))
         else:
-            bounds = Bounds(*batch.bounds) if setting.told == "known" else Bounds()
+            bounds = Bounds(*batch.bounds) if setting.bounds == "known" else Bounds()
         for method, scores in slow.items():
             density = fit(sample, bounds=bounds, method=method)
             scores.append(-density.logpdf(batch.draws[t]).mean() / math.log(2.0))
@@ -71,7 +71,7 @@ def test_samples_of_equal_values_are_left_out(monkeypatch):
     setting = Setting("kind", "gamma", "one", 3)
     batch = draw_setting(setting, 5)
     batch.values[:3] = batch.values[0]
-    monkeypatch.setattr("contests.setting_scores.draw_setting", lambda *_: batch)
+    monkeypatch.setattr("contests.worst_settings.draw_setting", lambda *_: batch)
     found = setting_differences(setting, "scott", 5)
     assert {difference.mean.count for difference in found.values()} == {4}
     assert all(math.isfinite(difference.mean.value) for difference in found.values())

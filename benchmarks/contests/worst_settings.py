@@ -1,7 +1,6 @@
 """One estimator by kind of data: every family, mixtures of few and many components, every kind of the broad world.
 
-A setting says what is drawn, how large samples are and what is told of the bounds. Scores of a method at the draws of
-each task leave, in bits; the classical selectors of `REFERENCES` see the same tasks.
+The classical selectors of `REFERENCES` are scored on the same tasks.
 """
 
 from collections import Counter
@@ -27,40 +26,40 @@ from amortized_kde.research.tasks import (
 from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
 from amortized_kde.research.tasks.broad.kinds import KINDS, KNOWN_BOUNDS, KNOWN_BOUNDS_PROBABILITIES
 from amortized_kde.score import LN2, Mean
-from contests.paired import mean_of_cells
 from contests.rivals import fit_or_fall_back
-from contests.size_scores import scores_of_method
+from contests.scores import mean_of_cells
+from contests.task_scores import scores_of_method
 
 REFERENCES = ("sheather-jones", "lcv")
 SIZES = (5, 10, 30, 100, 256)
 COMPONENTS = (1, 2, 4, 8, 16, 32)
-# Serves nothing else: neither training nor validation nor any other table.
+# Used nowhere else: neither in training nor in validation nor for another table.
 _SEED = 8_140_000_000
 _DRAWS = 256
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is drawn (`family`, `components` or `kind`, and which), how the bounds are told, and n."""
+    """What is drawn (`family`, `components` or `kind`, and which), which bounds are known, and n."""
 
     group: str
     which: str
-    told: str
+    bounds: str
     n: int
 
 
 def all_settings(sizes: Sequence[int] = SIZES) -> Iterator[Setting]:
-    """Give every setting: bounds known and unknown, and in the broad world all ways in which they are told there.
+    """Return every setting, with known and unknown bounds; in the broad world, with all that it has.
 
     Examples
     --------
     >>> next(all_settings())
-    Setting(group='family', which='gaussian', told='known', n=5)
+    Setting(group='family', which='gaussian', bounds='known', n=5)
     """
     for n in sizes:
-        for told in ("known", "unknown"):
-            yield from (Setting("family", family, told, n) for family in FAMILIES)
-            yield from (Setting("components", str(k), told, n) for k in COMPONENTS)
+        for bounds in ("known", "unknown"):
+            yield from (Setting("family", family, bounds, n) for family in FAMILIES)
+            yield from (Setting("components", str(k), bounds, n) for k in COMPONENTS)
         for kind, probabilities in zip(KINDS, KNOWN_BOUNDS_PROBABILITIES, strict=True):
             pairs = zip(KNOWN_BOUNDS, probabilities, strict=True)
             yield from (Setting("kind", kind, known, n) for known, probability in pairs if probability > 0.0)
@@ -69,7 +68,7 @@ def all_settings(sizes: Sequence[int] = SIZES) -> Iterator[Setting]:
 def draw_setting(setting: Setting, count: int) -> TaskBatch | BroadBatch:
     """Draw the tasks of a setting."""
     if setting.group == "kind":
-        known = [KNOWN_BOUNDS.index(setting.told)]
+        known = [KNOWN_BOUNDS.index(setting.bounds)]
         return broad_batch(count, seed=_SEED, sizes=setting.n, kinds=[setting.which], known_bounds=known, draws=_DRAWS)
     return draw_tasks(_world(setting), count, seed=_SEED, sizes=setting.n, draws=_DRAWS)
 
@@ -82,7 +81,7 @@ def _world(setting: Setting) -> World:
 
 @cache
 def _pool(family: str) -> Pool:
-    """Making a pool takes a while; all sizes share it."""
+    """Make the pool of a family, which takes a while, once for all sizes."""
     return make_pool(families=(family,))
 
 
@@ -96,7 +95,7 @@ class Difference(NamedTuple):
 def setting_differences(setting: Setting, method: str, count: int) -> dict[str, Difference]:
     """Compare a method with each reference on the tasks of a setting.
 
-    Samples of equal values, which rounding makes in the broad world, are left out: no reference has an answer.
+    Samples of equal values, which rounding produces in the broad world, are left out: no reference has an answer.
     """
     batch = draw_setting(setting, count)
     limits = _limits(setting, batch)
@@ -109,10 +108,10 @@ def setting_differences(setting: Setting, method: str, count: int) -> dict[str, 
 
 
 def _limits(setting: Setting, batch: TaskBatch | BroadBatch) -> list[Bounds]:
-    """The bounds that are told, a pair a task."""
+    """The known bounds of every task."""
     if isinstance(batch, BroadBatch):
         return [Bounds(*map(float, pair)) for pair in zip(batch.lower, batch.upper, strict=True)]
-    return [Bounds(*batch.bounds) if setting.told == "known" else OPEN] * len(batch)
+    return [Bounds(*batch.bounds) if setting.bounds == "known" else OPEN] * len(batch)
 
 
 def _scores(method: str, batch: TaskBatch | BroadBatch, limits: list[Bounds]) -> Array:
