@@ -225,7 +225,7 @@ def _moment_rows(values: Array, offsets: Index, out: Array, start: int, stop: in
 def moments(samples: Samples, *, threads: int | None = None) -> Array:
     """Return n, mean, sd, skewness, kurtosis, minimum and maximum of every sample, (samples, 7), in data units.
 
-    An empty sample has NaN except for n. Of unequal weights, n is the effective size and the moments are weighted
+    An empty sample has NaN except for n. With unequal weights, n is the effective size and the moments are weighted
     (`numerics/weighted.py`).
 
     Examples
