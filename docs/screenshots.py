@@ -1,6 +1,6 @@
-"""Makes the pictures of the web page: `python docs/screenshots.py` writes docs/images/app_*.png.
+"""Take the screenshots of the web page: `python docs/screenshots.py` writes docs/images/app_*.png.
 
-It starts the page, opens it in the installed Chromium, wide and light and narrow and dark, and looks at an example.
+The page is opened in the installed Chromium at an example: wide and light, narrow and dark.
 """
 
 import shutil
@@ -29,7 +29,7 @@ def wait_for(address: str) -> None:
 
 
 def shoot(page: Page, address: str, name: str, *, top: str | None) -> None:
-    """Open the example and write what is seen, scrolled to a heading or label if one is given."""
+    """Open the example and take a screenshot, scrolled to the text `top` if it is given."""
     page.goto(f"{address}/{QUERY}")
     page.get_by_text("lower is better").wait_for(timeout=120_000)
     page.get_by_test_id("stVegaLiteChart").locator("svg .mark-line path").first.wait_for()
@@ -37,13 +37,13 @@ def shoot(page: Page, address: str, name: str, *, top: str | None) -> None:
         page.get_by_text(top).first.evaluate("element => element.scrollIntoView()")
     for part in ("stTable", "stCode"):
         page.get_by_test_id(part).last.locator("tr, code").first.wait_for()
-    # Fonts and the picture settle.
+    # Wait for fonts and the picture to settle.
     page.wait_for_timeout(1500)
     page.screenshot(path=IMAGES / f"app_{name}.png")
 
 
 def main() -> None:
-    """Write both pictures."""
+    """Take both screenshots."""
     with socket.create_server(("localhost", 0)) as found:
         port = found.getsockname()[1]
     server = subprocess.Popen([sys.executable, "-m", "amortized_kde.cli", "app", "--port", str(port), "--no-open"])

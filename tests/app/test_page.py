@@ -102,7 +102,7 @@ def test_the_first_picture_comes_soon(new_page, size, limit, record_property):
         start = paste(page, text)
         picture(page, settled=False)
         best = min(best, time.perf_counter() - start)
-        says(page, f"Read {size:,} numbers, one a line")
+        says(page, f"Read {size:,} numbers, one per line")
         if best < limit * strain:
             break
     aim = f"aim {limit:g} s on an idle machine; {strain:.1f} processes a core"
@@ -123,7 +123,7 @@ def test_pasted_numbers_are_seen_and_compared(page):
 
 def test_what_was_recognised_is_said(page):
     for text, sentence, values in (
-        ("1,5\n2,5\n4,75", "Read 3 numbers, one a line; with decimal commas.", "[1.5, 2.5, 4.75]"),
+        ("1,5\n2,5\n4,75", "Read 3 numbers, one per line; with decimal commas.", "[1.5, 2.5, 4.75]"),
         ("1.5\t2.5\t5.75", "Read 3 numbers, separated by tabs.", "[1.5, 2.5, 5.75]"),
         ("1.5, 2.5, 6, NA", "Read 4 numbers, separated by commas; 1 missing left out.", "[1.5, 2.5, 6.0]"),
     ):
@@ -144,7 +144,7 @@ def test_a_comma_that_may_mean_two_things(page):
     paste(page, "1,234\n5,678\n9,012")
     alert(page, "may have a decimal comma")
     pick(page, "Commas", "decimal comma")
-    says(page, "Read 3 numbers, one a line; with decimal commas.")
+    says(page, "Read 3 numbers, one per line; with decimal commas.")
     picture(page)
 
 

@@ -44,14 +44,14 @@ def test_every_form_gives_the_same_numbers(text):
 
 
 SAID = {
-    "1\n2\n3": "3 numbers, one a line",
+    "1\n2\n3": "3 numbers, one per line",
     "1, 2, 3": "3 numbers, separated by commas",
     "1\t2": "2 numbers, separated by tabs",
     "1 2": "2 numbers, separated by blanks",
     "1;2\t3": "3 numbers, separated by tabs and semicolons",
-    "1,5\n2,5": "2 numbers, one a line with decimal commas",
+    "1,5\n2,5": "2 numbers, one per line with decimal commas",
     "1.234,5 2": "2 numbers, separated by blanks with decimal commas and points between thousands",
-    "1,234.5\n2": "2 numbers, one a line with commas between thousands",
+    "1,234.5\n2": "2 numbers, one per line with commas between thousands",
     "7": "1 number",
 }
 

@@ -112,7 +112,7 @@ def test_a_damaged_workbook(workbook):
     with zipfile.ZipFile(file, "w") as archive:
         for name in source.namelist():
             archive.writestr(name, b"<broken" if name.endswith("sheet1.xml") else source.read(name))
-    with pytest.raises(UnreadableFileError, match=r"cannot be read as an Excel workbook \(.*\); save it anew"):
+    with pytest.raises(UnreadableFileError, match=r"cannot be read as an Excel workbook \(.*\); save it again"):
         open_sheet(file.getvalue(), "a.xlsx", "s")
 
 

@@ -1,9 +1,9 @@
-// The field that numbers are pasted into. The page sees a text as soon as it is pasted, or when typing has paused.
+// The box that numbers are pasted into. It sends a text as soon as it is pasted, or when typing pauses.
 
-// A field lays out every line that it holds: more than this takes seconds, so only the beginning is shown.
+// A text area lays out every line, which takes seconds for a longer text; only its beginning is shown.
 const LONG = 50_000;
 const SHOWN = 1_000;
-// Characters that are sent at once; a million numbers with all their digits are fewer.
+// The longest text that is sent; a million numbers with all their digits are shorter.
 const MOST = 40_000_000;
 const PAUSE = 700;
 
@@ -46,14 +46,14 @@ export default function ({ parentElement, data, setTriggerValue }) {
     const text = event.clipboardData.getData("text/plain");
     if (text.length > MOST) {
       event.preventDefault();
-      say(`That is a text of ${(text.length / 1e6).toFixed(0)} MB, and this field takes 40; upload it as a file.`);
+      say(`This text has ${(text.length / 1e6).toFixed(0)} MB, and the field takes 40; upload it as a file.`);
     } else if (text.length > LONG || box.readOnly) {
       event.preventDefault();
       if (text.length > LONG) showBeginning(text.slice(0, SHOWN), text.length);
       else { empty(); box.value = text; }
       send(text);
     } else {
-      // The field changes after this event.
+      // The text area changes after this event.
       setTimeout(() => send(box.value));
     }
   };

@@ -216,7 +216,7 @@ def _separators(text: str, comma: Comma) -> str:
     if named:
         return f", separated by {' and '.join(named)}"
     first = text.lstrip().split("\n", 1)[0]
-    return ", separated by blanks" if len(first.split()) > 1 else ", one a line" if "\n" in text.strip() else ""
+    return ", separated by blanks" if len(first.split()) > 1 else ", one per line" if "\n" in text.strip() else ""
 
 
 def _remarks(text: str, comma: Comma) -> list[str]:

@@ -39,9 +39,9 @@ def density_chart(drawing: Drawing, *, log: bool, dark: bool) -> Any:
     x = alt.X("x:Q", scale=across, title=drawing.name)
     layers = [
         _bars(drawing, across, vertical, floor=floor, dark=dark),
-        _bounds(drawing, across, dark=dark),
+        _bounds(drawing, x, dark=dark),
         _lines(drawing, x, vertical, floor=floor, dark=dark),
-        _rug(drawing, across, floor=floor, dark=dark),
+        _rug(drawing, x, floor=floor, dark=dark),
         _pointer(drawing, x, dark=dark),
     ]
     return alt.layer(*(layer for layer in layers if layer is not None)).properties(height=_HEIGHT)
@@ -118,17 +118,17 @@ def _lines(drawing: Drawing, x: Any, vertical: Any, *, floor: float, dark: bool)
     )
 
 
-def _rug(drawing: Drawing, across: Any, *, floor: float, dark: bool) -> Any:
+def _rug(drawing: Drawing, x: Any, *, floor: float, dark: bool) -> Any:
     if not drawing.ticks.size:
         return None
     return (
         alt.Chart(pd.DataFrame({"x": drawing.ticks}))
         .mark_tick(color=_ink(dark), opacity=0.45, thickness=1, size=12, yOffset=-6, aria=False)
-        .encode(x=alt.X("x:Q", scale=across, title=drawing.name), y=alt.Y(datum=floor))
+        .encode(x=x, y=alt.Y(datum=floor))
     )
 
 
-def _bounds(drawing: Drawing, across: Any, *, dark: bool) -> Any:
+def _bounds(drawing: Drawing, x: Any, *, dark: bool) -> Any:
     low, high = drawing.grid[0], drawing.grid[-1]
     shown = [bound for bound in drawing.bounds if bound is not None and low <= bound <= high]
     if not shown:
@@ -136,7 +136,7 @@ def _bounds(drawing: Drawing, across: Any, *, dark: bool) -> Any:
     return (
         alt.Chart(pd.DataFrame({"x": shown}))
         .mark_rule(color=_ink(dark), strokeDash=[3, 3], strokeWidth=1.5, aria=False)
-        .encode(x=alt.X("x:Q", scale=across, title=drawing.name))
+        .encode(x=x)
     )
 
 

@@ -41,7 +41,7 @@ def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown
     names = tuple(one.method for one in fitted)
     st.subheader("Which method fits best?", anchor=False)
     place = st.empty()
-    with place, st.spinner("Scoring on values held out …"):
+    with place, st.spinner("Scoring held-out values …"):
         scores = remembered(
             ("scores", numbers.key, bounds, names), lambda: score_methods(numbers.points, names, bounds)
         )

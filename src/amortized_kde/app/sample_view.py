@@ -129,7 +129,9 @@ def _describe(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensi
 
 def _draw(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> Drawing:
     left, right = st.columns(2)
-    log = left.toggle("Logarithmic axis", kept().log, key="log", help="Tails show, down to a millionth of the peak.")
+    log = left.toggle(
+        "Logarithmic axis", kept().log, key="log", help="Shows the tails, down to a millionth of the peak."
+    )
     _choose_first_view(numbers)
     view = right.segmented_control(
         "Show", VIEWS, default=st.session_state["view"], key="view", required=True, label_visibility="collapsed"

@@ -1,6 +1,6 @@
 """The page's settings as a visitor types them, and the link that restores them.
 
-Numbers never stand in a link. An address may be written by anybody, so what is not understood is ignored.
+Numbers are never part of a link. Anybody can write an address, so what is not understood is ignored.
 """
 
 import re

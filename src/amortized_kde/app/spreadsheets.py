@@ -27,18 +27,9 @@ _PREVIEW = 100
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """One sheet of a workbook.
+    """One sheet of a workbook: names of its columns, positions of those that hold numbers, and its rows.
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns.
-    numeric : tuple of int
-        Positions of the columns that hold numbers.
-    rows : list of (int, tuple)
-        Row number in the sheet and cells, without the header and without blank rows.
-    last : int
-        Number of the sheet's last row.
+    `rows` has row numbers and cells, without the header and blank rows; `last` is the number of the sheet's last row.
     """
 
     content: bytes
@@ -144,7 +135,7 @@ def _workbook(content: bytes, label: str, *, data_only: bool) -> Iterator[Any]:
     except Exception as error:
         # Openpyxl lets through whatever a damaged archive or document raises.
         raise UnreadableFileError(
-            f"{label} cannot be read as an Excel workbook ({type(error).__name__}); save it anew as .xlsx, or as CSV."
+            f"{label} cannot be read as an Excel workbook ({type(error).__name__}); save it again as .xlsx, or as CSV."
         ) from None
 
 

@@ -89,14 +89,14 @@ def compare(
     methods: Annotated[
         str | None, typer.Option("--methods", metavar="A,B,...", help="Methods to compare; default: all.")
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", metavar="K", min=2, help="Parts that are held out in turn.")] = 10,
+    folds: Annotated[int, typer.Option("--folds", metavar="K", min=2, help="Number of folds, held out in turn.")] = 10,
     plot: Picture = None,
     grid: Grid = 512,
     nan: Nan = Missing.fail,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Put the selectors side by side: bandwidth, held-out score, modes."""
+    """Compare methods on one sample: bandwidth, held-out score, modes."""
     import amortized_kde as akde
     from amortized_kde.integrations.tables import read_column
 

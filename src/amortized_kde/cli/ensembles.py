@@ -90,7 +90,7 @@ def ensemble(
         "members": x.sizes[dim],
         "method": str(results[0].attrs["akde_method"]),
         "bounds": options["bounds"] or (None, None),
-        **_judge(x, dim, truth, out, results, options["bounds"]),
+        **_summarise(x, dim, truth, out, results, options["bounds"]),
         "files": [out],
     }
     (print_json if as_json else print_facts)(facts)
@@ -137,7 +137,7 @@ def _write(results: "list[xr.DataArray]", out: str, threads: int | None) -> None
         write_results(merged, out, report=bar.reach, threads=threads)
 
 
-def _judge(
+def _summarise(
     x: "xr.DataArray",
     dim: str,
     truth: "xr.DataArray | None",

@@ -51,20 +51,23 @@ def _in_words(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def _bar(label: str, state: str, **options: Any) -> Any:
+    """Return a progress bar with a label before it, and state and times after it."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn(label), BarColumn(), TextColumn(state), TimeElapsedColumn())
+    return Progress(*columns, TextColumn("left"), TimeRemainingColumn(), **options)
+
+
 class WorkBar:
     """A line on standard error: the step, the fraction of the work that is done, the time left."""
 
     def __init__(self, total: float) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:.0f} %"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+        self._bar = _bar(
+            "{task.description}",
+            "{task.percentage:.0f} %",
             # Standard output is for results.
             console=Console(file=sys.stderr),
             redirect_stdout=False,
@@ -112,16 +115,7 @@ class TrainingBar:
     """A line with step, score, validation and time left."""
 
     def __init__(self, steps: int) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-        self._bar = Progress(
-            TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
-            BarColumn(),
-            TextColumn("{task.fields[scores]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
+        self._bar = _bar("step {task.completed:.0f}/{task.total:.0f}", "{task.fields[scores]}")
         self._task = self._bar.add_task("train", total=steps, scores="")
 
     def __enter__(self) -> "TrainingBar":

@@ -73,7 +73,7 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint in DIR.")] = False,
 ) -> None:
-    """Train a selector, on a recipe's tasks or on an archive: checkpoints, a log, a picture of it, and the model."""
+    """Train a model on a recipe's tasks or on an archive; write checkpoints, a log with a picture, and the model."""
     if recipe is not None and archive is not None:
         raise InvalidParameterError("RECIPE and --archive exclude each other: an archive needs no recipe.")
     if archive is not None:
