@@ -147,9 +147,9 @@ def test_without_matplotlib_it_stops_before_the_work(called, tmp_path, capsys, m
 
 
 def test_without_mpmath_it_says_what_is_missing(called, tmp_path, monkeypatch):
-    from amortized_kde.research.reproduction import reproduction
+    from amortized_kde.research.reproduction import run
 
-    monkeypatch.setattr(reproduction, "write_penalties", lambda bed, scale, folder: False)
+    monkeypatch.setattr(run, "write_penalties", lambda bed, scale, folder: False)
     done = reproduce("gaussian", "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "needs mpmath" in done.stdout

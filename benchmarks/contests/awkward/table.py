@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from amortized_kde.research.reproduction.report.markdown import section, table
+from amortized_kde.research.reproduction.report_tables import section, table
 from amortized_kde.research.reproduction.tables import write_csv
 from contests.awkward.cases import GROUPS, Case
 from contests.awkward.judges import Outcome

@@ -131,7 +131,7 @@ def _bar(steps: Iterable[str], size: Size) -> WorkBar:
 
 def _make_bed(name: str, run: _Run, progress: WorkBar) -> dict[str, Any]:
     from amortized_kde.research.reproduction.protocol import BEDS, SCALES
-    from amortized_kde.research.reproduction.reproduction import reproduce_bed
+    from amortized_kde.research.reproduction.run import reproduce_bed
 
     facts = reproduce_bed(BEDS[name], SCALES[run.size], run.folder, threads=run.threads, report=progress.count)
     progress.say(f"{name}: {facts['tasks_per_size']} tasks of each size; tables in {run.folder}")

@@ -14,15 +14,16 @@ from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.store import model_names
 from amortized_kde.research.reproduction import ablations, short_runs, variations
-from amortized_kde.research.reproduction.ablations import SCALES, Size, reproduce_ablations
-from amortized_kde.research.reproduction.short_runs import CLASSICAL, ORACLE, judge_world, train_short
+from amortized_kde.research.reproduction.ablations import SHORT_SCALES, ShortScale, reproduce_ablations
+from amortized_kde.research.reproduction.protocol import ORACLE
+from amortized_kde.research.reproduction.short_runs import SILVERMAN, judge_world, train_short
 from amortized_kde.research.reproduction.variations import COMPARISONS, TRAININGS, WORLDS, Variation
 from amortized_kde.research.tasks import Construction, draw_tasks, make_pool
 from amortized_kde.research.training import loop
 from amortized_kde.score import expected_score_by_draws
 
 COLUMNS = "group,variant,steps,world_judged,tasks,excess_bits,standard_error,mean_log2_bandwidth_ratio"
-TINY = Size(steps=1, draws=8, tasks=24)
+TINY = ShortScale(steps=1, draws=8, tasks=24)
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +33,7 @@ def small_pools(monkeypatch):
 
 @pytest.fixture
 def tiny(monkeypatch):
-    monkeypatch.setitem(SCALES, "quick", TINY)
+    monkeypatch.setitem(SHORT_SCALES, "quick", TINY)
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_the_table_is_as_agreed_and_nothing_is_trained_twice(tiny, trained, tmp_
     assert table.splitlines()[0] == COLUMNS
     assert {row["group"] for row in rows} == {"mass threshold", "mixture construction", "bounds"}
     assert all(np.isfinite([float(row[name]) for name in COLUMNS.split(",")[4:]]).all() for row in rows)
-    assert {int(row["steps"]) for row in rows if row["variant"] in (CLASSICAL, ORACLE)} == {0}
+    assert {int(row["steps"]) for row in rows if row["variant"] in (SILVERMAN, ORACLE)} == {0}
     assert {int(row["steps"]) for row in rows if row["variant"].startswith("c >=")} == {TINY.steps}
     assert all(f"{float(row['excess_bits']):.4f}" in text for row in rows)
     assert (tmp_path / "ablations.png").read_bytes().startswith(b"\x89PNG")
@@ -82,7 +83,7 @@ def test_the_table_is_as_agreed_and_nothing_is_trained_twice(tiny, trained, tmp_
 
 def test_no_task_beats_the_oracle(tmp_path):
     judged = judge_world("gmm32", WORLDS["gmm32"], {}, tmp_path, tasks=30)
-    assert (judged.scores[ORACLE] <= judged.scores[CLASSICAL]).all()
+    assert (judged.scores[ORACLE] <= judged.scores[SILVERMAN]).all()
     assert (judged.log2_ratios(ORACLE) == 0.0).all()
 
 
@@ -92,10 +93,10 @@ def test_scores_and_bandwidths_are_those_of_plain_densities(tmp_path):
     assert (judged.sizes == batch.sizes).all()
     for t in range(5):
         sample = batch.values[batch.offsets[t] : batch.offsets[t + 1]]
-        density = KernelDensity(sample, judged.bandwidths[CLASSICAL][t], bounds=(-1, 1))
+        density = KernelDensity(sample, judged.bandwidths[SILVERMAN][t], bounds=(-1, 1))
         expected = expected_score_by_draws(density, batch.draws[t]).value
-        assert judged.scores[CLASSICAL][t] == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(judged.excess(CLASSICAL), judged.scores[CLASSICAL] - batch.true_scores())
+        assert judged.scores[SILVERMAN][t] == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(judged.excess(SILVERMAN), judged.scores[SILVERMAN] - batch.true_scores())
 
 
 def test_a_kept_model_of_other_constants_is_made_anew(trained, tmp_path):
@@ -132,4 +133,4 @@ def test_every_name_in_a_comparison_exists_and_every_training_is_compared():
 def test_unknown_scales_are_refused(tmp_path):
     with pytest.raises(InvalidParameterError, match="no scale 'huge'"):
         reproduce_ablations(Path(tmp_path), scale="huge")
-    assert ablations.SCALES.keys() == {"quick", "paper"}
+    assert ablations.SHORT_SCALES.keys() == {"quick", "paper"}

@@ -35,17 +35,17 @@ def test_above_it_is_a_logarithm():
 
 
 @given(st.floats(5.0, 1e6), st.floats(0.2, 0.9))
-def test_the_linear_part_takes_its_share(high, share):
-    scale = fit_scale(2.0, 4.5, high, share=share)
+def test_the_linear_part_takes_its_fraction(high, fraction):
+    scale = fit_scale(2.0, 4.5, high, fraction=fraction)
     part = 2.5 / (scale.forward(high) - 2.0)
-    assert part >= share - 1e-6
-    # More than its share only if even without compression there is room.
-    assert part <= share + 1e-6 or scale.width > 100.0 * (high - 4.5)
+    assert part >= fraction - 1e-6
+    # More than its fraction only if it takes more even without compression.
+    assert part <= fraction + 1e-6 or scale.width > 100.0 * (high - 4.5)
 
 
 @given(st.floats(5.0, 1e6))
 def test_ticks_stand_apart_and_inside(high):
-    scale = fit_scale(1.9, 4.5, high, share=0.6)
+    scale = fit_scale(1.9, 4.5, high, fraction=0.6)
     ticks = round_ticks(scale, low=1.9, high=high, step=0.5)
     assert ticks[:6] == [2.0, 2.5, 3.0, 3.5, 4.0, 4.5]
     assert max(ticks) <= high

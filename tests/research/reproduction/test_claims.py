@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from amortized_kde.research.reproduction.claims import CLAIMS, judge_claims, laws
-from amortized_kde.research.reproduction.claims.verdicts import Verdict, list_sizes
-from amortized_kde.research.reproduction.evidence import read_evidence
+from amortized_kde.research.reproduction.evidence import Verdict, list_sizes, read_evidence
 
 # What is known not to hold, whatever the tables: R's bins do not move with the data, and our training kept other steps.
 NEVER = ("Sheather–Jones (R): h(δ", "“the ordering of the selectors", "kept checkpoints")

@@ -8,7 +8,7 @@ import pytest
 
 from amortized_kde.research.reproduction import figures
 from amortized_kde.research.reproduction.evidence import read_evidence
-from amortized_kde.research.reproduction.methods import METHODS
+from amortized_kde.research.reproduction.protocol import METHODS
 
 NAMES = [*figures.FIGURES, "figure5_excess"]
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from amortized_kde.research.reproduction import columns
 from amortized_kde.research.reproduction import run as runs
-from amortized_kde.research.reproduction import store
+from amortized_kde.research.reproduction.columns import FOLDER, read_chunk
 from amortized_kde.research.reproduction.protocol import BEDS, Scale, chunks_of
 from amortized_kde.research.reproduction.run import run_bed
-from amortized_kde.research.reproduction.store import FOLDER, read_chunk
 
 TINY = Scale("tiny", 10, 5, 1, 1)
 GAUSSIAN = BEDS["gaussian"]
@@ -59,7 +59,7 @@ class Kill(BaseException):
 
 
 def test_a_killed_run_goes_on_where_it_was(whole, tmp_path, monkeypatch):
-    written, write = [], store.write_chunk
+    written, write = [], columns.write_chunk
 
     def dies_after_ten(folder, chunk, held):
         if len(written) == 10:
@@ -101,8 +101,8 @@ def test_only_what_is_missing_is_computed(whole, tmp_path, monkeypatch):
     # A model with other weights has another key, and only its column goes.
     run_bed(GAUSSIAN, TINY, tmp_path, methods=["amortized:gaussian"], threads=1)
     computed.clear()
-    key = store.column_key
-    monkeypatch.setattr(store, "column_key", lambda method: key(method) + "'" * method.startswith("amortized"))
+    key = columns.column_key
+    monkeypatch.setattr(columns, "column_key", lambda method: key(method) + "'" * method.startswith("amortized"))
     run_bed(GAUSSIAN, TINY, tmp_path, methods=["oracle", "amortized:gaussian"], threads=1)
     assert set(computed) == {"amortized:gaussian"}
 

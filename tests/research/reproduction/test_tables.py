@@ -1,4 +1,4 @@
-"""Tables from one tiny run of the ten families, against sums over the stored scores."""
+"""Tables from one tiny run of the ten families, against sums over the stored scores; the paired bootstrap."""
 
 import csv
 import math
@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from amortized_kde.errors import UnreadableFileError
-from amortized_kde.research.reproduction.columns import lower_oracle
+from amortized_kde.research.reproduction.columns import lower_oracle, read_chunk
 from amortized_kde.research.reproduction.protocol import BEDS, SIZES, BalancedWorld, Scale, chunks_of
 from amortized_kde.research.reproduction.run import run_bed
-from amortized_kde.research.reproduction.store import read_chunk
-from amortized_kde.research.reproduction.tables import write_csv, write_tables
+from amortized_kde.research.reproduction.tables import bootstrap_means, write_csv, write_tables
 from amortized_kde.research.tasks import FAMILIES, make_pool
 
 TINY = Scale("tiny", 20, 10, 1, 1)
@@ -94,3 +93,52 @@ def test_numbers_keep_their_bits(tmp_path):
     numbers = [math.pi, 1e300, -5e-324, 0.1, 2.0 / 3.0]
     write_csv(tmp_path / "x.csv", ["x"], [[number] for number in numbers])
     assert [float(row["x"]) for row in rows(tmp_path / "x.csv")] == numbers
+
+
+@pytest.fixture(scope="module")
+def paired():
+    rng = np.random.default_rng(3)
+    common = rng.exponential(1.0, 400)
+    return np.stack([common, common + 0.1 * rng.standard_normal(400), 1e9 * common, np.full(400, 2.5)], axis=1)
+
+
+def test_all_methods_share_the_indices_of_a_replicate(paired):
+    # An indicator of every task counts how often each was drawn.
+    counts = 400.0 * bootstrap_means(np.eye(400), seed=7, stream=2, replicates=20)
+    np.testing.assert_allclose(counts, np.rint(counts), atol=1e-9)
+    np.testing.assert_allclose(counts.sum(axis=1), 400.0)
+    slow = np.stack([(row[:, None] * paired).sum(axis=0) / 400.0 for row in np.rint(counts)])
+    np.testing.assert_allclose(bootstrap_means(paired, seed=7, stream=2, replicates=20), slow, rtol=1e-12)
+
+
+def test_every_task_is_as_likely_as_any_other():
+    counts = np.rint(50.0 * bootstrap_means(np.eye(50), seed=11, replicates=4000))
+    # Sums over 4000 replicates of a binomial count with mean 1 and variance 1 - 1/50.
+    z = (counts.sum(axis=0) - 4000.0) / math.sqrt(4000.0 * 0.98)
+    assert np.abs(z).max() < 4.5
+    assert 30.0 < np.sum(z**2) < 75.0
+    assert counts.var() == pytest.approx(0.98, rel=0.02)
+
+
+def test_spread_and_centre_are_those_of_the_mean(paired):
+    means = bootstrap_means(paired, seed=1)
+    error = paired.std(axis=0) / math.sqrt(400)
+    assert np.all(np.abs(means.mean(axis=0) - paired.mean(axis=0)) <= 4.0 * error / math.sqrt(1000))
+    np.testing.assert_allclose(means[:, :3].std(axis=0), error[:3], rtol=0.1)
+    # Paired: the difference of two methods varies far less than either.
+    assert np.std(means[:, 1] - means[:, 0]) < 0.15 * np.std(means[:, 0])
+    assert np.all(means[:, 3] == 2.5)
+
+
+def test_the_same_bits_on_any_number_of_threads(paired):
+    np.testing.assert_array_equal(
+        bootstrap_means(paired, seed=1, threads=1), bootstrap_means(paired, seed=1, threads=3)
+    )
+    assert (bootstrap_means(paired, seed=1)[:, 0] != bootstrap_means(paired, seed=2)[:, 0]).any()
+    assert (bootstrap_means(paired, seed=1)[:, 0] != bootstrap_means(paired, seed=1, stream=1)[:, 0]).any()
+
+
+def test_infinite_scores_stay_infinite():
+    means = bootstrap_means(np.array([[1.0, 1.0], [math.inf, 2.0]]), seed=1, replicates=50)
+    assert set(np.unique(means[:, 0])) == {1.0, math.inf}
+    assert np.isfinite(means[:, 1]).all()

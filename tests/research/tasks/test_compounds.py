@@ -8,8 +8,9 @@ from scipy import stats
 
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.streams import stream_words
-from amortized_kde.research.tasks.compounds import empty_parts, truncate
-from amortized_kde.research.tasks.forms import FORMS
+from amortized_kde.research.tasks.compounds import truncate
+from amortized_kde.research.tasks.sampling import empty_parts
+from amortized_kde.research.tasks.standard import FORMS
 
 SHAPES = {"student": (1.5, 1.0), "gamma": (0.4, 1.0), "beta": (0.6, 2.5), "lognormal": (1.2, 1.0)}
 SHAPES |= {"pareto": (0.9, 1.0), "weibull": (0.5, 1.0), "folded": (2.0, 1.0)}

@@ -82,7 +82,7 @@ def test_missing_parts_are_named():
     ("sample", "message"),
     [
         (lambda self, setting, count, *, rng: rng.uniform(-2, 2, count), "values from"),
-        (lambda self, setting, count, *, rng: np.full(count, np.nan), "gave NaN"),
+        (lambda self, setting, count, *, rng: np.full(count, np.nan), "returned NaN"),
         (lambda self, setting, count, *, rng: rng.uniform(-1, 1, (count, 2)), "the shape"),
     ],
 )
@@ -93,7 +93,7 @@ def test_faulty_samplers_are_reported(sample, message):
 
 @pytest.mark.parametrize(
     ("logpdf", "message"),
-    [(lambda self, setting, x: np.full(x.shape, np.nan), "gave NaN"), (lambda self, setting, x: 0.0, "the shape")],
+    [(lambda self, setting, x: np.full(x.shape, np.nan), "returned NaN"), (lambda self, setting, x: 0.0, "the shape")],
 )
 def test_faulty_densities_are_reported(logpdf, message):
     batch = draw_tasks(with_method(logpdf=logpdf), 5, seed=1)

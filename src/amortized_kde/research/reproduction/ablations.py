@@ -1,11 +1,10 @@
 """Short trainings behind three remarks of the paper: other mass thresholds, other mixtures, and no bounds.
 
-A folder and a scale enter; ``ablations.csv``, a picture and a text leave. The paper says that other thresholds than 0.9
-gave similar results (section 3.2), and so did reasonable variations of the mixtures (section 3.3); and that training
-without bounds drives the bandwidth towards excessive smoothing (section 2.3 and the discussion).
+The paper says that other thresholds than 0.9 gave similar results (section 3.2), and so did reasonable variations of
+the mixtures (section 3.3); and that training without bounds drives the bandwidth towards excessive smoothing (section
+2.3 and the discussion).
 """
 
-import csv
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass, fields
@@ -18,7 +17,9 @@ from amortized_kde._types import Array
 from amortized_kde.density.plotting import COLOURS, new_axes, save_figure
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.store import Model, load_model
-from amortized_kde.research.reproduction.short_runs import CLASSICAL, ORACLE, Judged, judge_world, train_short
+from amortized_kde.research.reproduction.protocol import ORACLE
+from amortized_kde.research.reproduction.short_runs import SILVERMAN, Judged, judge_world, train_short
+from amortized_kde.research.reproduction.tables import write_csv
 from amortized_kde.research.reproduction.variations import BOUNDS, COMPARISONS, TRAININGS, WORLDS, Comparison
 from amortized_kde.score import Mean, paired_difference
 
@@ -26,7 +27,7 @@ Report = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Size:
+class ShortScale:
     """Steps of each training and draws that score each of its tasks; tasks in each world that judges."""
 
     steps: int
@@ -34,8 +35,8 @@ class Size:
     tasks: int
 
 
-# A thousand steps are a fortieth of the paper's. What they leave to be learned, the rows "full training" show.
-SCALES = {"quick": Size(100, 256, 300), "paper": Size(1_000, 1_024, 5_000)}
+# A thousand steps are a fortieth of the paper's; the rows "full training" show how much they leave to be learned.
+SHORT_SCALES = {"quick": ShortScale(100, 256, 300), "paper": ShortScale(1_000, 1_024, 5_000)}
 
 # A picture's bins of n, an octave each.
 _EDGES = (5, 9, 17, 33, 65, 129, 257)
@@ -59,77 +60,74 @@ class Row:
 
 
 def reproduce_ablations(out: Path, *, scale: str = "paper", report: Report | None = None) -> str:
-    """Train short, judge, write ``ablations.csv`` and ``ablations.png`` and ``.svg``, and give the table as text.
+    """Train short, judge, write ``ablations.csv``, ``ablations.png`` and ``.svg``, and return the table as text.
 
     Parameters
     ----------
     out : Path
-        The folder; made if it is not there. Finished trainings and judgements are kept in ``.chunks/ablations`` inside
-        and used again; delete it to begin anew.
+        The folder; created if needed. Finished trainings and judgements are kept in its ``.chunks/ablations`` and used
+        again; delete that to begin anew.
     scale : {"quick", "paper"}
-        Steps a training, draws a task and tasks a world that judges, as `SCALES` says.
+        Steps a training, draws a task and tasks a world that judges, as `SHORT_SCALES` says.
     report : callable, optional
-        Told what is being done, how many units of work are behind and how many there are.
+        Called with the work under way, the units of work done and their total.
 
     Raises
     ------
     InvalidParameterError
         If there is no such scale.
     MissingExtraError
-        If what training or pictures need is not installed.
+        If an extra that training or pictures need is not installed.
     """
-    if scale not in SCALES:
-        raise InvalidParameterError(f"there is no scale {scale!r}; take one of {', '.join(SCALES)}.")
-    size, tell = SCALES[scale], report or (lambda what, done, total: None)
+    if scale not in SHORT_SCALES:
+        raise InvalidParameterError(f"there is no scale {scale!r}; take one of {', '.join(SHORT_SCALES)}.")
+    size, report = SHORT_SCALES[scale], report or (lambda what, done, total: None)
     kept = out / ".chunks" / "ablations" / scale
     kept.mkdir(parents=True, exist_ok=True)
-    models = _train_all(size, kept, tell)
-    judged = _judge_all(models, size, kept, tell)
+    models = _train_all(size, kept, report)
+    judged = _judge_all(models, size, kept, report)
     rows = [row for comparison in COMPARISONS for row in _rows(comparison, judged[comparison.world], models)]
-    with open(out / "ablations.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Row)])
-        writer.writerows(astuple(row) for row in rows)
+    write_csv(out / "ablations.csv", [field.name for field in fields(Row)], [[*map(str, astuple(r))] for r in rows])
     _draw(judged, out, size)
     return "\n".join([*_table(judged, models, size), "", *_sentences(judged)])
 
 
-def _total(size: Size) -> int:
-    """Units of work: steps, and a tenth of the tasks of every world, which take about as long."""
+def _total(size: ShortScale) -> int:
+    """Return the units of work: steps, and a tenth of the tasks of every world, which take about as long."""
     return size.steps * len(TRAININGS) + size.tasks // 10 * len(WORLDS)
 
 
-def _train_all(size: Size, kept: Path, tell: Report) -> dict[str, Model]:
-    """Every short training, and the shipped models beside them."""
+def _train_all(size: ShortScale, kept: Path, report: Report) -> dict[str, Model]:
+    """Return every short training, and the shipped models beside them."""
     models = {}
     for i, (name, variation) in enumerate(TRAININGS.items()):
 
         def progress(step: int, name: str = name, before: int = i * size.steps) -> None:
-            tell(f"training {name}", before + step, _total(size))
+            report(f"training {name}", before + step, _total(size))
 
         models[name] = train_short(name, variation, kept, steps=size.steps, draws=size.draws, report=progress)
     shipped = {name for comparison in COMPARISONS for name in comparison.repeats.values()} - set(models)
     return models | {name: load_model(name) for name in shipped}
 
 
-def _judge_all(models: Mapping[str, Model], size: Size, kept: Path, tell: Report) -> dict[str, Judged]:
+def _judge_all(models: Mapping[str, Model], size: ShortScale, kept: Path, report: Report) -> dict[str, Judged]:
     judged, done = {}, size.steps * len(TRAININGS)
     for world, variation in WORLDS.items():
-        tell(f"judging in {world}", done, _total(size))
+        report(f"judging in {world}", done, _total(size))
         needed = {name for c in COMPARISONS if c.world == world for _, name in _lines(c)} & set(models)
         judged[world] = judge_world(
             world, variation, {name: models[name] for name in sorted(needed)}, kept, tasks=size.tasks
         )
         done += size.tasks // 10
-    tell("done", done, done)
+    report("done", done, done)
     return judged
 
 
 def _lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """What a table calls each selector, and its name among the judged."""
+    """Yield each selector's label in the tables, and its name among the judged."""
     yield from comparison.trainings.items()
     yield from comparison.repeats.items()
-    yield from ((name, name) for name in (CLASSICAL, ORACLE))
+    yield from ((name, name) for name in (SILVERMAN, ORACLE))
 
 
 def _rows(comparison: Comparison, judged: Judged, models: Mapping[str, Model]) -> Iterator[Row]:
@@ -149,12 +147,12 @@ def _rows(comparison: Comparison, judged: Judged, models: Mapping[str, Model]) -
 
 
 def _more(comparison: Comparison, judged: Judged, name: str) -> Mean:
-    """Bits above the paper's short training, by pairs of scores of the same task."""
+    """Return the bits above the paper's short training, paired by task."""
     paper = next(iter(comparison.trainings.values()))
     return paired_difference(judged.scores[name], judged.scores[paper])
 
 
-def _table(judged: Mapping[str, Judged], models: Mapping[str, Model], size: Size) -> Iterator[str]:
+def _table(judged: Mapping[str, Judged], models: Mapping[str, Model], size: ShortScale) -> Iterator[str]:
     yield f"Short trainings: {size.steps} steps each (the paper's have 40,000), judged by {size.tasks} tasks a world."
     yield "Columns: excess over the true density in bits; bits above the paper's variant, paired by task;"
     yield "mean log2(h / best h of the task)."
@@ -170,12 +168,12 @@ def _table(judged: Mapping[str, Judged], models: Mapping[str, Model], size: Size
 
 
 def _sentences(judged: Mapping[str, Judged]) -> Iterator[str]:
-    """For each comparison the least and the most that a variation costs, beside what noise and an old rule do."""
+    """Yield the least and the most that a variation costs, beside another seed's and Silverman's cost."""
     for comparison in COMPARISONS:
         result, (paper, *others) = judged[comparison.world], comparison.trainings
         costs = {variant: _more(comparison, result, name).value for variant, name in _lines(comparison)}
         ends = dict.fromkeys((min(others, key=costs.__getitem__), max(others, key=costs.__getitem__)))
-        beside = [variant for variant in (*comparison.repeats, CLASSICAL) if variant in costs]
+        beside = [variant for variant in (*comparison.repeats, SILVERMAN) if variant in costs]
         text = " to ".join(f"{costs[end]:+.4f} ({end})" for end in ends)
         text += " bits beside the paper's; " + ", ".join(f"{variant} {costs[variant]:+.4f}" for variant in beside)
         if comparison.group == BOUNDS:
@@ -184,8 +182,8 @@ def _sentences(judged: Mapping[str, Judged]) -> Iterator[str]:
         yield f"{comparison.group}, {comparison.world}: {text}."
 
 
-def _draw(judged: Mapping[str, Judged], out: Path, size: Size) -> None:
-    """How wide the bandwidths are against the best, by n, learned with bounds and on the whole line."""
+def _draw(judged: Mapping[str, Judged], out: Path, size: ShortScale) -> None:
+    """Draw the ratio of bandwidths to the best ones by n, learned with bounds and on the whole line."""
     ax = new_axes()
     shown = [(c, variant, name) for c in COMPARISONS if c.group == BOUNDS for variant, name in c.trainings.items()]
     for i, ((comparison, variant, name), style) in enumerate(zip(shown, ("o-", "o--", "s-", "s--"), strict=True)):
@@ -207,7 +205,7 @@ def _draw(judged: Mapping[str, Judged], out: Path, size: Size) -> None:
 
 
 def _ratios_by_size(judged: Judged, name: str) -> tuple[Array, Array, Array]:
-    """Middle, mean of log2(h / best h) and two standard errors of every octave of n that holds two tasks or more."""
+    """Return middle n, mean log2(h / best h) and two standard errors of every octave with at least two tasks."""
     ratios, octaves = judged.log2_ratios(name), np.digitize(judged.sizes, _EDGES)
     parts = [(math.sqrt(low * (high - 1)), ratios[octaves == i + 1]) for i, (low, high) in enumerate(pairwise(_EDGES))]
     shown = [(n, part.mean(), 2.0 * part.std(ddof=1) / math.sqrt(part.size)) for n, part in parts if part.size > 1]

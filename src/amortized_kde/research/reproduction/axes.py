@@ -1,7 +1,4 @@
-"""Broken axes: linear up to a value, logarithmically compressed above it (the paper's Figure 1).
-
-Limits enter, a scale for matplotlib and ticks with real values leave.
-"""
+"""Broken axes for matplotlib: linear up to a value, logarithmically compressed above it (the paper's Figure 1)."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +17,7 @@ class BrokenScale:
 
     .. math:: s(v) = v \ (v \le e), \qquad s(v) = e + w \log(1 + (v - e)/w) \ (v > e),
 
-    so that s and its slope go on smoothly at the end e; the width w says how soon the logarithm takes over.
+    so that s and its slope are continuous at the end e; the width w says how soon the logarithm takes over.
 
     Examples
     --------
@@ -35,37 +32,37 @@ class BrokenScale:
     width: float
 
     def forward(self, value: ArrayLike) -> Array:
-        """Place values on the axis."""
+        """Return the places of values on the axis."""
         v = np.asarray(value, np.float64)
         above = np.maximum(v - self.end, 0.0)
         return np.asarray(np.minimum(v, self.end) + self.width * np.log1p(above / self.width))
 
     def inverse(self, place: ArrayLike) -> Array:
-        """Give the values that stand at places on the axis."""
+        """Return the values at places on the axis."""
         s = np.asarray(place, np.float64)
         above = np.maximum(s - self.end, 0.0)
         return np.asarray(np.minimum(s, self.end) + self.width * np.expm1(above / self.width))
 
 
-def fit_scale(low: float, end: float, high: float, *, share: float) -> BrokenScale:
-    """Give the scale on which [low, end] takes at least `share` of an axis that reaches from low to high.
+def fit_scale(low: float, end: float, high: float, *, fraction: float) -> BrokenScale:
+    """Return the scale on which [low, end] takes at least `fraction` of an axis from low to high.
 
     If the linear part takes that much without compression, there is next to none.
     """
-    room = (end - low) * (1.0 - share) / share
+    above = (end - low) * (1.0 - fraction) / fraction
     least, most = 1e-9 * (end - low), 1e9 * (end - low)
     # The compressed length grows with the width, from nothing to high - end; 100 halvings exhaust a float64.
     for _ in range(100):
         width = math.sqrt(least * most)
         reach = width * math.log1p(max(high - end, 0.0) / width)
-        least, most = (width, most) if reach < room else (least, width)
+        least, most = (width, most) if reach < above else (least, width)
     return BrokenScale(end, width)
 
 
 def round_ticks(scale: BrokenScale, *, low: float, high: float, step: float) -> list[float]:
-    """Give ticks at multiples of `step` up to the scale's end, and at 1, 2, 5, 10, ... above.
+    """Return ticks at multiples of `step` up to the scale's end, and at 1, 2, 5, 10, ... above.
 
-    Those above that would stand closer to their neighbour below than two thirds of a step are left out.
+    Ticks above that are closer to their neighbour below than two thirds of a step are left out.
 
     Examples
     --------
@@ -81,12 +78,12 @@ def round_ticks(scale: BrokenScale, *, low: float, high: float, step: float) -> 
 
 
 def set_scale(ax: Any, which: str, scale: BrokenScale, ticks: Sequence[float]) -> None:
-    """Put a scale on the "x" or "y" axis of matplotlib axes, with ticks that say the real values."""
+    """Set the scale of the "x" or "y" axis, with ticks that show the real values."""
     getattr(ax, f"set_{which}scale")("function", functions=(scale.forward, scale.inverse))
     set_ticks(ax, which, ticks)
 
 
 def set_ticks(ax: Any, which: str, ticks: Sequence[float]) -> None:
-    """Put ticks on an axis that say their values in plain digits, and none between them."""
+    """Set the ticks of an axis, labelled in plain digits, without minor ticks."""
     getattr(ax, f"set_{which}ticks")(ticks, [f"{tick:.7g}".replace("-", "−") for tick in ticks])
     getattr(ax, f"set_{which}ticks")([], minor=True)

@@ -1,6 +1,6 @@
-"""The pictures of a reproduction: the paper's four figures, and one of the excess over the true density.
+"""The figures of a reproduction: the paper's four, and one of the excess over the true density.
 
-A folder of tables enters, PNG and SVG files leave. The same tables give the same bytes.
+The same tables give the same bytes.
 """
 
 from collections.abc import Iterable
@@ -14,26 +14,26 @@ from numpy.typing import NDArray
 from amortized_kde._types import Array
 from amortized_kde.density.plotting import new_figure, save_figure
 from amortized_kde.research.reproduction.axes import fit_scale, round_ticks, set_scale, set_ticks
-from amortized_kde.research.reproduction.evidence import BEDS, Bed, Evidence, read_evidence
-from amortized_kde.research.reproduction.methods import (
-    BEYOND,
+from amortized_kde.research.reproduction.evidence import BedScores, Evidence, read_evidence
+from amortized_kde.research.reproduction.protocol import (
+    BEDS,
     CLASSICAL,
     GMM_TRAINED,
     METHODS,
     MULTIFAMILY,
+    NOT_IN_PAPER,
     TRUTH,
-    learned_on,
 )
 
 # The paper's Figure 1: linear for n <= 20.
 _LINEAR_SIZES = 20.0
 _SIZE_TICKS = (5, 10, 15, 20, 30, 50, 100, 256)
-# Of the width, and of the height, that the linear part takes: half of the sizes are at most 20, and below the end lie
-# the curves that are close to each other.
+# Fractions of the width and of the height that the linear part takes: half of the sizes are at most 20, and the curves
+# that are close to each other lie below its end.
 _LINEAR_WIDTH, _LINEAR_HEIGHT = 0.5, 0.62
 # How far above the true density the linear part reaches, in units of the worst learned excess; see `linear_end`.
 _REACH = 3.0
-# Differences up to so many milli-bits are drawn to a linear scale, larger ones to a logarithmic one.
+# Differences up to this many milli-bits are drawn to a linear scale, larger ones to a logarithmic one.
 _NEAR = 10.0
 _TITLES = {"gaussian": "Gaussian", "multifamily": "ten families", "gmm": "mixtures, K = 32"}
 _SUFFIXES = (".png", ".svg")
@@ -43,7 +43,7 @@ _SUFFIXES = (".png", ".svg")
 class ScoreFigure:
     """A figure of scores against n on one test bed, and below it the differences to one of its methods.
 
-    `end` is where the linear part of the vertical axis ends, in bits; None asks the data (`linear_end`).
+    `end` is where the linear part of the vertical axis ends, in bits; None: from the data (`linear_end`).
     """
 
     bed: str
@@ -80,12 +80,12 @@ FIGURES: dict[str, ScoreFigure] = {
 
 
 def draw_figures(folder: Path) -> list[Path]:
-    """Draw every figure whose tables are in a folder, and give the paths of the files written there.
+    """Draw every figure whose tables are in a folder; return the paths of the files.
 
     Parameters
     ----------
     folder : Path
-        Where ``reproduce`` wrote its tables. What is missing is skipped.
+        Where ``reproduce`` wrote its tables. Figures without a table are skipped.
 
     Raises
     ------
@@ -110,16 +110,16 @@ def _save(ax: Any, folder: Path, name: str) -> list[Path]:
     return paths
 
 
-def linear_end(bed: Bed) -> float:
-    """Say up to which score the vertical axis is linear: three times the worst learned excess above the true density.
+def linear_end(bed: BedScores) -> float:
+    """Return where the linear part of the vertical axis ends: three times the worst learned excess above the truth.
 
-    Rounded to half bits. The paper's 4.5 bits in the Gaussian case, taken there as printed, are of this order.
+    Rounded to half bits. The paper's 4.5 bits in the Gaussian case, used there as printed, are of this order.
     """
-    worst = max(float(bed.curves[method].excess.max()) for method in bed.only(learned_on(bed.name)))
+    worst = max(float(bed.curves[method].excess.max()) for method in bed.only(BEDS[bed.name].learned))
     return round(2.0 * (float(bed.curves[TRUTH].score.mean()) + _REACH * worst)) / 2.0
 
 
-def _draw_scores(bed: Bed, shown: ScoreFigure) -> Any:
+def _draw_scores(bed: BedScores, shown: ScoreFigure) -> Any:
     figure = new_figure(7.2, 6.4)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(1.75, 1.0))
     methods = bed.only(shown.methods)
@@ -137,7 +137,7 @@ def _draw_scores(bed: Bed, shown: ScoreFigure) -> Any:
     return top
 
 
-def _draw_truth(ax: Any, bed: Bed, dashes: str) -> None:
+def _draw_truth(ax: Any, bed: BedScores, dashes: str) -> None:
     ax.plot(bed.sizes, bed.curves[TRUTH].score, color="black", linestyle=dashes, linewidth=1.4, label="true density")
 
 
@@ -159,12 +159,12 @@ def _draw_curve(ax: Any, sizes: NDArray[np.int64], method: str, mean: Array, low
     )
 
 
-def _scale_scores(ax: Any, bed: Bed, methods: tuple[str, ...], end: float) -> None:
+def _scale_scores(ax: Any, bed: BedScores, methods: tuple[str, ...], end: float) -> None:
     shown = [bed.curves[method] for method in (*methods, TRUTH)]
     lowest = min(float(curve.score_lower.min()) for curve in shown)
     highest = max(float(curve.score_upper.max()) for curve in shown)
     low = lowest - 0.04 * (end - lowest)
-    scale = fit_scale(low, end, highest, share=_LINEAR_HEIGHT)
+    scale = fit_scale(low, end, highest, fraction=_LINEAR_HEIGHT)
     set_scale(ax, "y", scale, round_ticks(scale, low=low, high=highest, step=0.5))
     ax.set_ylim(low, float(scale.inverse(scale.forward(highest) + 0.03 * (scale.forward(highest) - low))))
     ax.axhline(end, color="0.6", linewidth=0.7, linestyle=":", zorder=0)
@@ -172,15 +172,15 @@ def _scale_scores(ax: Any, bed: Bed, methods: tuple[str, ...], end: float) -> No
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _scale_sizes(ax: Any, bed: Bed) -> None:
+def _scale_sizes(ax: Any, bed: BedScores) -> None:
     low, high = float(bed.sizes[0]), float(bed.sizes[-1])
-    scale = fit_scale(low, _LINEAR_SIZES, high, share=_LINEAR_WIDTH)
+    scale = fit_scale(low, _LINEAR_SIZES, high, fraction=_LINEAR_WIDTH)
     set_scale(ax, "x", scale, [tick for tick in _SIZE_TICKS if low <= tick <= high])
     ax.set_xlim(low - 0.4, float(scale.inverse(scale.forward(high) + 0.4)))
     ax.axvline(_LINEAR_SIZES, color="0.6", linewidth=0.7, linestyle=":", zorder=0)
 
 
-def _draw_differences(ax: Any, bed: Bed, methods: tuple[str, ...], reference: str) -> None:
+def _draw_differences(ax: Any, bed: BedScores, methods: tuple[str, ...], reference: str) -> None:
     """Milli-bits above the reference, on an axis that is linear around zero, where the learned ones nearly agree."""
     means = []
     for method in (method for method in methods if method != reference):
@@ -225,8 +225,8 @@ def _draw_excess(evidence: Evidence) -> Any:
     return last
 
 
-def _draw_bed_excess(ax: Any, bed: Bed) -> None:
-    for method in bed.only((*CLASSICAL, *BEYOND, *learned_on(bed.name))):
+def _draw_bed_excess(ax: Any, bed: BedScores) -> None:
+    for method in bed.only((*CLASSICAL, *NOT_IN_PAPER, *BEDS[bed.name].learned)):
         curve = bed.curves[method]
         _draw_curve(ax, bed.sizes, method, curve.excess, curve.excess_lower, curve.excess_upper)
     ax.set_yscale("log")

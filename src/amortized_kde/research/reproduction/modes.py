@@ -1,9 +1,5 @@
-"""How many modes random Gaussian mixtures have: the diagnostic behind the paper's Table 2.
+"""Numbers of modes of random Gaussian mixtures: the diagnostic behind the paper's Table 2."""
 
-Worlds of mixtures enter, percentages by number of modes leave, beside the paper's.
-"""
-
-import csv
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +9,7 @@ import numpy as np
 from amortized_kde._types import Array, Index
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.research.reproduction.tables import write_csv
 from amortized_kde.research.tasks import MixtureWorld
 
 # Table 2: percentages of densities with 1, 2, ..., 8 and at least 9 modes, by number of components.
@@ -34,7 +31,7 @@ _BLOCK = 500
 
 @compiled
 def _base(f: Array, peak: int, step: int) -> float:
-    """Lowest value between a peak and the next higher ground, or the end, on one side; minus infinity at an end."""
+    """Return the lowest value between a peak and the next higher value, or the end, on one side; -inf at an end."""
     lowest = np.inf
     i = peak + step
     while 0 <= i < f.size and f[i] <= f[peak]:
@@ -45,7 +42,7 @@ def _base(f: Array, peak: int, step: int) -> float:
 
 @entry
 def _peaks(f: Array, heights: Array, prominences: Array) -> int:
-    """Write height and prominence of every local maximum, the two ends included, and give their number."""
+    """Write height and prominence of every local maximum, the two ends included, and return their number."""
     found = 0
     for i in range(f.size):
         if (i == 0 or f[i - 1] < f[i]) and (i == f.size - 1 or f[i + 1] <= f[i]):
@@ -55,23 +52,11 @@ def _peaks(f: Array, heights: Array, prominences: Array) -> int:
     return found
 
 
-def _of_maximum(f: Array, heights: Array) -> Array:
-    return np.full(heights.shape, f.max())
-
-
-def _of_own_height(f: Array, heights: Array) -> Array:
-    return heights
-
-
-def _of_range(f: Array, heights: Array) -> Array:
-    return np.full(heights.shape, np.ptp(f))
-
-
 # What a prominence of 2 % is two per cent of; the paper leaves it open, and `maximum` fits its Table 2.
 PROMINENCES: dict[str, Callable[[Array, Array], Array]] = {
-    "maximum": _of_maximum,
-    "own height": _of_own_height,
-    "range": _of_range,
+    "maximum": lambda f, heights: np.full(heights.shape, f.max()),
+    "own height": lambda f, heights: heights,
+    "range": lambda f, heights: np.full(heights.shape, np.ptp(f)),
 }
 
 
@@ -97,7 +82,7 @@ def count_modes(
     relative_to : {"maximum", "own height", "range"}
         The reference: the density's maximum, the mode's own height, or maximum minus minimum.
     falls_outside : bool
-        Whether the fall to zero beyond an end counts as well as the fall inside the interval.
+        Whether the fall to zero outside the interval counts at its ends, as well as the fall inside.
 
     Returns
     -------
@@ -128,14 +113,14 @@ def count_modes(
 def mode_table(
     count: int = _DENSITIES, seed: int = _SEED, *, relative_to: str = "maximum", falls_outside: bool = False
 ) -> dict[int, tuple[float, ...]]:
-    """Give the percentages of mixtures with 1, 2, ..., 8 and at least 9 modes, for K = 8, 16 and 32 (Table 2).
+    """Return the percentages of mixtures with 1, 2, ..., 8 and at least 9 modes, for K = 8, 16 and 32 (Table 2).
 
     Parameters
     ----------
     count : int
         Densities for each K.
     seed : int
-        Of the mixtures.
+        Seed of the mixtures.
     relative_to, falls_outside
         As in `count_modes`.
 
@@ -153,8 +138,8 @@ def mode_table(
                 for values in _on_grid(components, count, seed)
             ]
         )
-        shares = np.bincount(np.minimum(counts, _MOST), minlength=_MOST + 1)[1:] / count
-        table[components] = tuple((100.0 * shares).tolist())
+        fractions = np.bincount(np.minimum(counts, _MOST), minlength=_MOST + 1)[1:] / count
+        table[components] = tuple((100.0 * fractions).tolist())
     return table
 
 
@@ -174,7 +159,7 @@ def _lines(table: dict[int, tuple[float, ...]]) -> list[list[str]]:
 
 
 def render_modes(table: dict[int, tuple[float, ...]]) -> str:
-    """Set our percentages under the paper's, with the differences in percentage points, as text.
+    """Write our percentages under the paper's, with the differences in percentage points.
 
     Examples
     --------
@@ -187,7 +172,7 @@ def render_modes(table: dict[int, tuple[float, ...]]) -> str:
 
 
 def reading_lines(count: int = _DENSITIES, seed: int = _SEED) -> list[list[str]]:
-    """Give, for every reading of "2 % relative prominence", the largest difference from each row of Table 2.
+    """Return, for every reading of "2 % relative prominence", the largest difference from each row of Table 2.
 
     Examples
     --------
@@ -203,25 +188,20 @@ def reading_lines(count: int = _DENSITIES, seed: int = _SEED) -> list[list[str]]
     return lines
 
 
-def _write(path: Path, lines: list[list[str]]) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows(lines)
-
-
 def reproduce_modes(out: str | os.PathLike[str], *, count: int = _DENSITIES, seed: int = _SEED) -> str:
-    """Write ``table2_modes.csv`` and ``table2_readings.csv`` into a directory, and give both as text.
+    """Write ``table2_modes.csv`` and ``table2_readings.csv`` into a directory, and return both as text.
 
     Parameters
     ----------
     out : path
-        The directory; it is made if it is not there.
+        The directory; created if needed.
     count, seed : int
         As in `mode_table`.
     """
     table, readings = mode_table(count, seed), reading_lines(count, seed)
     directory = Path(out)
     directory.mkdir(parents=True, exist_ok=True)
-    _write(directory / "table2_modes.csv", _lines(table))
-    _write(directory / "table2_readings.csv", readings)
+    for name, (header, *rows) in {"modes": _lines(table), "readings": readings}.items():
+        write_csv(directory / f"table2_{name}.csv", header, rows)
     other = "\n".join("".join(cell.ljust(20) for cell in line).rstrip() for line in readings)
     return f"{render_modes(table)}\n\nLargest difference, in points, by reading of the prominence:\n{other}"

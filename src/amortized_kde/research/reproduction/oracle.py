@@ -1,7 +1,4 @@
-"""The oracle: the best single bandwidth for each task, found with the points that judge it.
-
-Tasks with their judging points enter, one bandwidth a task leaves. What any selector answers is not known here.
-"""
+"""The oracle: the best single bandwidth for each task, found with the points that judge it."""
 
 import math
 
@@ -10,12 +7,12 @@ import numpy as np
 from amortized_kde._types import Array, Index
 from amortized_kde.research.reproduction.judge import Judge
 
-# The rough ladder: bandwidths an octave apart, in units of half the interval or of the truth's sd. Every eighth of the
+# The coarse ladder: bandwidths an octave apart, in units of half the interval or of the truth's sd. Every eighth of the
 # ascending points is enough to choose a rung.
 _OCTAVE = math.log(2.0)
 _LADDER = _OCTAVE * np.arange(-7.0, 5.1)
 _THINNING = 8
-# Another valley of the ladder is searched as well if it is at most so many bits above the lowest.
+# Another valley of the ladder is searched as well if it is at most this many bits above the lowest.
 _RIVAL = 0.5
 # The search ends where another step would gain less than this many bits.
 _GAIN = 1e-6
@@ -23,10 +20,10 @@ _MOST_STEPS = 30
 
 
 def best_bandwidths(judge: Judge, *, threads: int | None = None) -> Array:
-    """Give the bandwidth of each task with the lowest score under its own judging points, all tasks side by side.
+    """Return the bandwidth of each task with the lowest score at its own judging points, all tasks side by side.
 
-    A rough ladder finds the valleys of the score along log h; from the lowest, and from the second lowest where it is a
-    rival, secants inside a bracket go down to a zero of the derivative. About seven scores a task are computed.
+    A coarse ladder finds the valleys of the score along log h; from the lowest, and from the second lowest where it is
+    a rival, bracketed secant steps find a zero of the derivative. About seven scores a task are computed.
 
     It can miss the lowest valley. Against a ladder of quarter-octaves refined by bisection, on 3000 tasks of each
     bounded world at n = 5, 8, 15, 60 and 256, the mean score is 1e-7 to 3e-5 bits higher (most at n = 5); at most three
@@ -38,7 +35,7 @@ def best_bandwidths(judge: Judge, *, threads: int | None = None) -> Array:
     judge : Judge
         On [-1, 1], or standard normal tasks: the ladder is in these units.
     threads : int, optional
-        At most so many threads; the answer does not depend on it.
+        At most this many threads; default: all cores. The result does not depend on it.
 
     Returns
     -------
@@ -52,8 +49,8 @@ def best_bandwidths(judge: Judge, *, threads: int | None = None) -> Array:
     >>> best_bandwidths(judge).round(2)
     array([0.51, 0.52])
     """
-    rough = judge.thinned(_THINNING)
-    along = np.stack([rough.scores(np.full(len(judge), math.exp(x)), threads=threads)[0] for x in _LADDER], axis=1)
+    coarse = judge.thinned(_THINNING)
+    along = np.stack([coarse.scores(np.full(len(judge), math.exp(x)), threads=threads)[0] for x in _LADDER], axis=1)
     first, second = _valleys(along)
     best = _descend(judge, *_parabola(along, first), threads)
     rival = second >= 0
@@ -66,7 +63,7 @@ def best_bandwidths(judge: Judge, *, threads: int | None = None) -> Array:
 
 
 def _valleys(along: Array) -> tuple[Index, Index]:
-    """Rungs of the lowest and, where it is a rival, the second lowest local minimum; else -1."""
+    """Return the rungs of the lowest and, where it is a rival (else -1), the second lowest local minimum."""
     walled = np.pad(along, ((0, 0), (1, 1)), constant_values=math.inf)
     valley = (along < walled[:, :-2]) & (along <= walled[:, 2:])
     floor = np.where(valley, along, math.inf)
@@ -77,7 +74,7 @@ def _valleys(along: Array) -> tuple[Index, Index]:
 
 
 def _parabola(along: Array, rung: Index) -> tuple[Array, Array]:
-    """Lowest point and curvature of the parabola through a rung and its neighbours."""
+    """Return minimiser and curvature of the parabola through a rung and its neighbours."""
     middle = np.clip(rung, 1, _LADDER.size - 2)
     left, centre, right = (along[np.arange(rung.size), middle + k] for k in (-1, 0, 1))
     # Not too flat, so that the first step stays short.
@@ -87,7 +84,7 @@ def _parabola(along: Array, rung: Index) -> tuple[Array, Array]:
 
 
 def _descend(judge: Judge, x: Array, curvature: Array, threads: int | None) -> Array:
-    """From x = log h to a zero of the slope, by secants inside a bracket, all tasks side by side."""
+    """Move x = log h to a zero of the slope, by secants inside a bracket, all tasks side by side."""
     low, high = np.full(x.size, -math.inf), np.full(x.size, _LADDER[-1])
     active = np.ones(x.size, bool)
     last, last_slope = np.full(x.size, math.nan), np.full(x.size, math.nan)

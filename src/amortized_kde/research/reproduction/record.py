@@ -1,4 +1,4 @@
-"""``run.json``: how, when and on what the tables of a folder were made."""
+"""``run.json``: how, when and on which machine the tables of a folder were made."""
 
 import json
 import platform
@@ -16,7 +16,7 @@ _FILE = "run.json"
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Read the record of a folder; empty if there is none.
+    """Read the record of a folder, empty if there is none.
 
     Raises
     ------
@@ -33,24 +33,24 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def check_scale(folder: Path, scale: str) -> None:
-    """Refuse to mix tables of two scales in one folder.
+    """Raise an error if a folder holds tables of another scale.
 
     Raises
     ------
     InvalidParameterError
-        If the folder's record is of another scale.
+        If the folder holds tables of another scale.
     """
-    held = read_record(folder).get("scale", scale)
-    if held != scale:
+    stored = read_record(folder).get("scale", scale)
+    if stored != scale:
         raise InvalidParameterError(
-            f"{folder} holds results of --scale {held}, which --scale {scale} would overwrite; take another --out."
+            f"{folder} holds results of --scale {stored}, which --scale {scale} would overwrite; take another --out."
         )
 
 
 def record_part(folder: Path, part: str, *, scale: str, command: str, facts: dict[str, Any]) -> None:
-    """Add a part that is done to the record, with what is to be said about it.
+    """Add a finished part to the record, with facts about it.
 
-    Of its seconds the largest stays: a run that finds work done by an earlier one is no measure of what it takes.
+    The largest number of seconds is kept, because a run that finds work done by an earlier one is no measure.
     """
     record = read_record(folder)
     before = record.get("parts", {}).get(part, {})
@@ -72,7 +72,7 @@ def record_part(folder: Path, part: str, *, scale: str, command: str, facts: dic
 
 
 def _machine() -> str:
-    """The processor's name, which Linux keeps in a file and others in `platform`."""
+    """Return the processor's name, which Linux keeps in a file and others in `platform`."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -1,29 +1,36 @@
-"""Run a bed: every chunk that is not on disk yet is computed and stored, several side by side.
+"""Run a bed, from tasks to tables.
 
-A bed, a scale and a folder enter; files of scores leave. Each chunk is computed on one thread, so nothing depends on
-how many there are. A kill loses at most the chunks under way, one a thread; the next run computes what is missing.
+Each chunk is computed on one thread, several side by side, so that no score depends on their number. A kill loses at
+most the chunks under way; the next run computes what is missing.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import Any
 
 from amortized_kde.numerics.threads import available_threads
-from amortized_kde.research.reproduction.columns import compute_column, make_tasks
+from amortized_kde.research.reproduction.columns import (
+    StoredChunk,
+    compute_column,
+    make_tasks,
+    read_chunk,
+    write_chunk,
+)
+from amortized_kde.research.reproduction.exactness import write_penalties, write_quadrature
 from amortized_kde.research.reproduction.protocol import Bed, Chunk, Scale, chunks_of
-from amortized_kde.research.reproduction.store import Held, read_chunk, write_chunk
+from amortized_kde.research.reproduction.tables import write_tables
 from amortized_kde.research.tasks import World
 
 
 def complete_chunk(folder: Path, chunk: Chunk, world: World, methods: Sequence[str], *, side_by_side: int = 1) -> bool:
-    """Compute the columns of a chunk that are missing, store them with those that are not, and say if there were any.
+    """Compute and store the missing columns of a chunk; return whether there were any.
 
-    The seconds it took are divided by the number of chunks that are computed side by side, so that their sum over all
-    chunks is the time by the clock.
+    Seconds are divided by the number of chunks computed side by side, so that their sum over chunks is the wall time.
     """
-    held = read_chunk(folder, chunk)
-    missing = [method for method in methods if method not in held.columns]
+    stored = read_chunk(folder, chunk)
+    missing = [method for method in methods if method not in stored.columns]
     if not missing:
         return False
     clock, processor = time.perf_counter(), time.thread_time()
@@ -32,10 +39,10 @@ def complete_chunk(folder: Path, chunk: Chunk, world: World, methods: Sequence[s
     write_chunk(
         folder,
         chunk,
-        Held(
-            held.columns | computed,
-            held.seconds + (time.perf_counter() - clock) / side_by_side,
-            held.processor_seconds + time.thread_time() - processor,
+        StoredChunk(
+            stored.columns | computed,
+            stored.seconds + (time.perf_counter() - clock) / side_by_side,
+            stored.processor_seconds + time.thread_time() - processor,
         ),
     )
     return True
@@ -57,13 +64,13 @@ def run_bed(
     bed, scale
         What to compute.
     folder : Path
-        Where results go; scores are kept in its folder ``.chunks``.
+        The folder of results; scores are kept in its folder ``.chunks``.
     methods : sequence of str, optional
         Only these columns; by default all of the bed.
     threads : int, optional
-        So many chunks side by side; by default one a core. The scores do not depend on it.
+        At most this many chunks side by side; default: all cores. The scores do not depend on it.
     report : callable
-        Told of every chunk that is done and whether anything of it was computed now; called in this thread.
+        Called in this thread with every finished chunk and whether anything of it was computed now.
     """
     world = bed.make_world()
     wanted = bed.methods if methods is None else [method for method in bed.methods if method in methods]
@@ -79,3 +86,40 @@ def run_bed(
         finally:
             # After an interruption or an error nothing new is begun.
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def reproduce_bed(
+    bed: Bed,
+    scale: Scale,
+    folder: Path,
+    *,
+    threads: int | None = None,
+    report: Callable[[Chunk, bool], object] = lambda chunk, fresh: None,
+) -> dict[str, Any]:
+    """Compute what is missing of a bed and write its tables.
+
+    Parameters
+    ----------
+    bed, scale, folder, threads, report
+        As in `run_bed`.
+
+    Returns
+    -------
+    dict
+        For the record: wall and processor seconds over all runs, tasks a size, and whether scores were checked with 50
+        digits (which needs mpmath).
+    """
+    run_bed(bed, scale, folder, threads=threads, report=report)
+    started = time.perf_counter()
+    write_tables(bed, scale, folder, threads=threads)
+    if bed.draws == 0:
+        write_quadrature(bed, scale, folder, threads=threads)
+    checked = write_penalties(bed, scale, folder)
+    after = time.perf_counter() - started
+    stored = [read_chunk(folder, chunk) for chunk in chunks_of(bed, scale)]
+    return {
+        "seconds": round(after + sum(s.seconds for s in stored), 1),
+        "processor_seconds": round(sum(s.processor_seconds for s in stored), 1),
+        "tasks_per_size": scale.tasks,
+        "checked_with_50_digits": checked,
+    }

@@ -1,7 +1,4 @@
-"""Short trainings in varied worlds, and how their selectors do on one set of tasks; finished parts are kept on disk.
-
-Variations of the paper's worlds enter; models, bandwidths and scores leave. What they are to show is not known here.
-"""
+"""Short trainings in varied worlds, and their selectors' scores on common tasks; finished parts are kept on disk."""
 
 import importlib.metadata
 import json
@@ -22,6 +19,7 @@ from amortized_kde.learned.store import Model, read_model
 from amortized_kde.research.files import replacing
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
+from amortized_kde.research.reproduction.protocol import ORACLE
 from amortized_kde.research.reproduction.variations import Variation
 from amortized_kde.research.tasks import TaskBatch, draw_tasks
 from amortized_kde.selection import SELECTORS
@@ -36,13 +34,13 @@ _FRAME = (-1.0, 1.0)
 _SEED = 4_205_000_000
 # Tasks at a time: 20 MB of draws.
 _CHUNK = 2_500
-# Yardsticks in every world.
-CLASSICAL, ORACLE = "silverman", "oracle"
+# Judged in every world, beside the oracle.
+SILVERMAN = "silverman"
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What selectors did with the tasks of one world, by name: bandwidths, and mean scores in bits beside the truths'.
+    """Bandwidths and mean scores in bits of selectors, by name, on the tasks of one world, and the true densities'.
 
     `sizes` holds the n of each task; every array is (tasks,).
     """
@@ -53,16 +51,16 @@ class Judged:
     scores: Mapping[str, Array]
 
     def excess(self, name: str) -> Array:
-        """Give the score of each task above the true density's, in bits."""
+        """Return the score of each task above the true density's, in bits."""
         return np.asarray(self.scores[name] - self.truth)
 
     def log2_ratios(self, name: str) -> Array:
-        """Give log2(h / best h) of each task."""
+        """Return log2(h / best h) of each task."""
         return np.asarray(np.log2(self.bandwidths[name] / self.bandwidths[ORACLE]))
 
 
 def _shortened(name: str, variation: Variation, steps: int, draws: int) -> "Recipe":
-    """The paper's recipe with fewer steps, an average that spans the same share of them, and no validation to speak of.
+    """Return the paper's recipe with fewer steps, averaged over the same fraction of them, and hardly validated.
 
     The notes make every varied constant part of the recipe, by which a kept model is recognised.
     """
@@ -87,20 +85,20 @@ def _shortened(name: str, variation: Variation, steps: int, draws: int) -> "Reci
 def train_short(
     name: str, variation: Variation, kept: Path, *, steps: int, draws: int, report: Callable[[int], None] | None = None
 ) -> Model:
-    """Train a recipe of the paper for a few steps on varied tasks, or read what an earlier call left in `kept`.
+    """Train a recipe of the paper for a few steps on varied tasks, or read the model that an earlier call kept.
 
     Parameters
     ----------
     name : str
-        Of the model and of its folder.
+        Name of the model and of its folder.
     variation : Variation
-        What it learns from.
+        The tasks to learn from.
     kept : Path
-        Where folders of models are kept; one from other constants, features or another version is made anew.
+        The folder of kept models; one made with other constants, features or another version is trained anew.
     steps, draws : int
-        Of training, and to score each of its tasks; the paper's recipes have 40,000 and 1024.
+        Training steps, and draws that score each task; the paper's recipes have 40,000 and 1024.
     report : callable, optional
-        Told the number of each step, and `steps` at once if the model was there.
+        Called with the number of each step, and once with `steps` if the model was kept.
 
     Raises
     ------
@@ -124,7 +122,7 @@ def train_short(
 
 
 def _finished(folder: Path, recipe: "Recipe") -> Model | None:
-    """The model that an earlier run left, if it is whole and of the same making."""
+    """Return the model that an earlier run kept, if it is complete and was made in the same way."""
     try:
         model = read_model(folder)
     except UnreadableFileError:
@@ -140,7 +138,7 @@ def _finished(folder: Path, recipe: "Recipe") -> Model | None:
 def judge_world(name: str, variation: Variation, models: Mapping[str, Model], kept: Path, *, tasks: int) -> Judged:
     """Judge models, Silverman's rule and the best single bandwidth on the same fresh tasks, n ~ Unif{5..256}.
 
-    Scores are float64 sums over 1024 draws. The arrays are kept in `kept`, and read again if nothing has changed.
+    Scores are float64 sums over 1024 draws. The arrays are kept in `kept`, and read if nothing has changed.
     """
     path = kept / (re.sub(r"[^a-z0-9]+", "-", name) + ".npz")
     key = json.dumps([repr(variation), tasks, {name: model.card["sha256"] for name, model in models.items()}])
@@ -154,7 +152,7 @@ def judge_world(name: str, variation: Variation, models: Mapping[str, Model], ke
         arrays = {field: np.concatenate([part[field] for part in parts]) for field in parts[0]}
         _write(path, key, arrays)
     by_name = {
-        what: {name: arrays[f"{what} {name}"] for name in (*models, CLASSICAL, ORACLE)} for what in ("h", "score")
+        what: {name: arrays[f"{what} {name}"] for name in (*models, SILVERMAN, ORACLE)} for what in ("h", "score")
     }
     return Judged(arrays["n"], arrays["truth"], by_name["h"], by_name["score"])
 
@@ -162,7 +160,7 @@ def judge_world(name: str, variation: Variation, models: Mapping[str, Model], ke
 def _judge_chunk(batch: TaskBatch, models: Mapping[str, Model]) -> dict[str, Array]:
     frame, samples, judge = Bounds(*batch.bounds), batch.samples, judge_by_draws(batch)
     bandwidths = {name: select_amortized(model, samples, frame).bandwidths for name, model in models.items()}
-    bandwidths[CLASSICAL] = SELECTORS[CLASSICAL].select(samples, frame).bandwidths
+    bandwidths[SILVERMAN] = SELECTORS[SILVERMAN].select(samples, frame).bandwidths
     bandwidths[ORACLE] = best_bandwidths(judge)
     arrays = {"n": batch.sizes.astype(np.float64), "truth": batch.true_scores()}
     for name, h in bandwidths.items():

@@ -1,6 +1,7 @@
-"""Tables of a bed: stored scores enter, CSV files leave, numbers with 17 significant digits.
+"""Tables of a bed from its stored scores: CSV files with 17 significant digits.
 
-How the scores were computed is not known here, nor how the tables are drawn.
+Limits come from the paired bootstrap of Appendix C.4: each replicate draws as many task indices as there are tasks,
+with replacement, and uses them for all methods.
 """
 
 import csv
@@ -11,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from amortized_kde._types import Array
+from amortized_kde._types import Array, Words
 from amortized_kde.errors import UnreadableFileError
-from amortized_kde.research.reproduction.bootstrap import LIMITS, bootstrap_means
-from amortized_kde.research.reproduction.columns import Column, lower_oracle
+from amortized_kde.numerics.jit import entry
+from amortized_kde.numerics.streams import next_uniform, start_stream, stream_words
+from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.research.reproduction.columns import Column, lower_oracle, read_chunk
 from amortized_kde.research.reproduction.protocol import SIZES, TRUTH, Bed, Chunk, Scale, chunks_of
-from amortized_kde.research.reproduction.store import read_chunk
 from amortized_kde.research.tasks import FAMILIES
 
 Columns = dict[str, Column]
@@ -27,10 +29,68 @@ _COLUMNS = (
 )
 CHUNK_COLUMNS = ("n", "chunk", "first", "tasks", "method", "score_bits")
 _FAMILY_COLUMNS = ("n", "family", "method", "tasks", "excess_bits", "standard_error")
+# Replicates, and the percentiles that bound a 90 % interval (Appendix C.4).
+REPLICATES = 1000
+LIMITS = (5.0, 95.0)
+# The streams of tasks are numbered from 0 (tasks/batch.py).
+_RESAMPLING = 100
+
+
+@entry
+def _resample(scores: Array, words: Words, means: Array, start: int, stop: int) -> None:
+    """Write the means (methods,) of replicates start .. stop - 1, each from its own stream."""
+    state = np.empty(4, np.uint64)
+    tasks = scores.shape[0]
+    for r in range(start, stop):
+        start_stream(state, words, r)
+        means[r] = 0.0
+        for _ in range(tasks):
+            i = int(next_uniform(state) * tasks)
+            for k in range(scores.shape[1]):
+                means[r, k] += scores[i, k]
+        means[r] /= tasks
+
+
+def bootstrap_means(
+    scores: Array, *, seed: int, stream: int = 0, replicates: int = REPLICATES, threads: int | None = None
+) -> Array:
+    """Return the mean score of every method over the tasks of every replicate.
+
+    Parameters
+    ----------
+    scores : array of shape (tasks, methods)
+    seed, stream : int
+        Of the task indices; other streams of a seed are independent.
+    replicates : int
+        1000 in the paper.
+    threads : int, optional
+        At most this many threads; default: all cores. The result does not depend on it.
+
+    Returns
+    -------
+    array of shape (replicates, methods)
+
+    Examples
+    --------
+    >>> bootstrap_means(np.array([[1.0, 3.0], [1.0, 5.0]]), seed=1, replicates=3)[:, 0]
+    array([1., 1., 1.])
+    """
+    means = np.empty((replicates, scores.shape[1]))
+    # Sums of what lies above the lowest score round less.
+    lowest = scores.min(axis=0)
+    table, words = np.ascontiguousarray(scores - lowest), stream_words(seed, _RESAMPLING + stream)
+    run_in_pieces(
+        lambda start, stop: _resample(table, words, means, start, stop),
+        replicates,
+        operations=float(replicates) * table.size,
+        threads=threads,
+    )
+    means += lowest
+    return means
 
 
 def write_csv(path: Path, header: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
-    """Write a table, floats with 17 significant digits, which give back the same float64."""
+    """Write a table, floats with 17 significant digits, from which the same float64 is read."""
     rows = [[f"{cell:.17g}" if isinstance(cell, float) else cell for cell in line] for line in lines]
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([header, *rows])
@@ -63,18 +123,18 @@ def write_tables(bed: Bed, scale: Scale, folder: Path, *, threads: int | None = 
 
 
 def read_columns(folder: Path, bed: Bed, chunk: Chunk) -> Columns:
-    """Read all columns of a chunk, the oracle no worse than any other."""
-    held = read_chunk(folder, chunk).columns
-    missing = [method for method in bed.methods if method not in held]
+    """Read all columns of a chunk, with the oracle no worse than any other."""
+    stored = read_chunk(folder, chunk).columns
+    missing = [method for method in bed.methods if method not in stored]
     if missing:
         raise UnreadableFileError(
-            f"{folder} has no scores of {missing[0]} for {chunk.bed}, n = {chunk.n}; run the benchmark first."
+            f"{folder} has no scores of {missing[0]} for {chunk.bed}, n = {chunk.n}; run the bed first."
         )
-    return lower_oracle({method: held[method] for method in bed.methods})
+    return lower_oracle({method: stored[method] for method in bed.methods})
 
 
 def chunk_lines(number: int, chunk: Chunk, columns: Columns) -> list[Sequence[Any]]:
-    """Give the lines of ``chunks_BED.csv`` for one chunk: the mean score of every method."""
+    """Return the lines of ``chunks_BED.csv`` for one chunk: the mean score of every method."""
     return [
         (chunk.n, number, chunk.first, chunk.count, method, float(np.mean(column.scores)))
         for method, column in columns.items()
@@ -107,7 +167,7 @@ def _limits(means: Array) -> tuple[float, float]:
 
 
 def _by_family(by_size: dict[int, Columns]) -> Iterator[Sequence[Any]]:
-    """Tasks deal the families out by turns; see `BalancedWorld`."""
+    """Yield lines by family; tasks go through the families by turns (`BalancedWorld`)."""
     for n, columns in by_size.items():
         for k, family in enumerate(FAMILIES):
             truth = columns[TRUTH].scores[k :: len(FAMILIES)]

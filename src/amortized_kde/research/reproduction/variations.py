@@ -1,7 +1,4 @@
-"""What the ablations vary: every short training, every world that judges, and which are compared.
-
-Names enter, worlds of tasks leave. How they are trained and judged is not known here.
-"""
+"""What the ablations vary: every short training, every world that judges, and which are compared."""
 
 import math
 from collections.abc import Mapping
@@ -17,7 +14,7 @@ from amortized_kde.research.tasks import (
     World,
     make_pool,
 )
-from amortized_kde.research.tasks.settings import THRESHOLD
+from amortized_kde.research.tasks.families import THRESHOLD
 
 _COMPONENTS = 32
 
@@ -40,7 +37,7 @@ class Variation:
         return "multifamily" if self.construction is None else f"gmm{_COMPONENTS}"
 
     def world(self) -> World:
-        """Give the world of these tasks."""
+        """Return the world of these tasks."""
         bounded: MixtureWorld | MultifamilyWorld
         if self.construction is None:
             bounded = MultifamilyWorld(_pool(self.threshold))
@@ -51,7 +48,7 @@ class Variation:
 
 @cache
 def _pool(threshold: float) -> Pool:
-    """A pool takes a second to make and 10 MB to keep; trainings and judges share it."""
+    """Return a pool, which takes a second to make and 10 MB to keep, so that trainings and judges share it."""
     return make_pool(threshold=threshold)
 
 
@@ -115,8 +112,8 @@ _SAME_MIXTURES = {"another seed": "mixtures-another-seed", "full training": "gmm
 COMPARISONS = (
     Comparison("mass threshold", "multifamily", {**_PAPER_THRESHOLD, **_THRESHOLDS}, _SAME_FAMILIES),
     *(
-        Comparison("mass threshold", f"multifamily {own}", {**_PAPER_THRESHOLD, own: _THRESHOLDS[own]})
-        for own in _THRESHOLDS
+        Comparison("mass threshold", f"multifamily {other}", {**_PAPER_THRESHOLD, other: _THRESHOLDS[other]})
+        for other in _THRESHOLDS
     ),
     Comparison("mixture construction", "gmm32", _CONSTRUCTIONS, _SAME_MIXTURES),
     Comparison("mixture construction", "multifamily", _CONSTRUCTIONS, _SAME_MIXTURES),

@@ -1,7 +1,4 @@
-"""Check tables that somebody else has made: random chunks are computed anew and compared.
-
-A folder with ``chunks_BED.csv`` and a seed enter, one comparison a chunk leaves. Nothing stored is used but the table.
-"""
+"""Check tables that somebody else has made: compute random chunks anew and compare with ``chunks_BED.csv``."""
 
 import csv
 from collections.abc import Iterable
@@ -25,19 +22,19 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Comparison:
-    """A chunk and, by method, how far its mean score is from the table's, relative to that or to one bit."""
+    """A chunk and, by method, the difference of its mean score from the table's, relative to that or to one bit."""
 
     chunk: Chunk
     differences: dict[str, float]
 
     @property
     def worst(self) -> float:
-        """The largest difference; NaN if one is."""
+        """The largest difference; NaN if any is NaN."""
         return float(np.max(list(self.differences.values())))
 
     @property
     def agrees(self) -> bool:
-        """Whether every difference is small enough."""
+        """Whether every difference is within the tolerance."""
         return self.worst <= TOLERANCE
 
 
@@ -51,16 +48,16 @@ def verify_tables(folder: Path, *, seed: int, threads: int | None = None) -> lis
     seed : int
         Chooses the chunks.
     threads : int, optional
-        At most so many threads.
+        At most this many threads; default: all cores.
 
     Raises
     ------
     UnreadableFileError
-        If there is no such table, or a line of it is not one of ours.
+        If there is no such table, or one has a line that this code does not write.
     """
     tables = _read(folder)
     if not tables:
-        raise UnreadableFileError(f"{folder} holds no chunks_*.csv to verify; run the benchmark first.")
+        raise UnreadableFileError(f"{folder} holds no chunks_*.csv to verify; run the bed first.")
     chunks = sorted(tables)
     picked = np.random.default_rng(seed).choice(len(chunks), min(CHUNKS, len(chunks)), replace=False)
     chosen = [chunks[i] for i in sorted(picked)]
@@ -70,7 +67,7 @@ def verify_tables(folder: Path, *, seed: int, threads: int | None = None) -> lis
 
 
 def _read(folder: Path) -> dict[Chunk, dict[str, float]]:
-    """Mean scores by chunk and method."""
+    """Return mean scores by chunk and method."""
     found: dict[Chunk, dict[str, float]] = {}
     for bed in BEDS:
         path = folder / f"chunks_{bed}.csv"

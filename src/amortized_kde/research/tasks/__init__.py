@@ -1,21 +1,18 @@
 """Density-estimation tasks with a known truth: the worlds that selectors are trained and judged in.
 
-A world and a seed enter, batches of tasks leave: samples, evaluation draws, exact true densities (paper,
-sections 3.1 to 3.3). Nothing here knows of bandwidths, features or networks.
+A world and a seed determine batches of tasks: samples, evaluation draws, exact true densities (paper, sections 3.1 to
+3.3).
 """
 
-from amortized_kde.research.tasks.batch import SIZES, TaskBatch, draw_tasks
+from amortized_kde.research.tasks.batch import SIZES, TaskBatch, Truths, World, draw_tasks
 from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
-from amortized_kde.research.tasks.broad.pictures import draw_broad
 from amortized_kde.research.tasks.densities import Densities, stack
-from amortized_kde.research.tasks.families import FAMILIES, Family
+from amortized_kde.research.tasks.families import FAMILIES, Family, draw_settings, parameters
 from amortized_kde.research.tasks.mixtures import Construction
-from amortized_kde.research.tasks.own import own_world
-from amortized_kde.research.tasks.pictures import draw_worlds, reproduce_worlds
+from amortized_kde.research.tasks.own import OwnTasks, own_world
+from amortized_kde.research.tasks.pictures import draw_broad, draw_worlds, reproduce_worlds
 from amortized_kde.research.tasks.pool import Pool, load_pool, make_pool, save_pool
-from amortized_kde.research.tasks.protocol import OwnTasks, Truths, World
 from amortized_kde.research.tasks.ranges import reproduce_ranges
-from amortized_kde.research.tasks.settings import draw_settings, parameters
 from amortized_kde.research.tasks.worlds import (
     WORLDS,
     GaussianWorld,

@@ -1,31 +1,87 @@
-"""Batches of tasks, in flat arrays for compiled loops: a sample, evaluation draws and the true density of each.
+"""Worlds of tasks, and batches of tasks drawn from them: samples, evaluation draws and true densities.
 
-A world, a number of tasks and a seed enter, a `TaskBatch` leaves. Task i under a seed is the same in every batch that
-holds it, on any number of threads. Features, estimators and scores of estimates are not known here.
+Task i under a seed is the same in every batch that holds it, on any number of threads.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array, Index, Words
 from amortized_kde.data.sample import Samples
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.research.tasks.protocol import DRAWS, SAMPLE, SIZE, Truths, World
 
 # n ~ Unif{5, ..., 256} and 1024 evaluation draws (paper, sections 3.1 to 3.3 and Appendix C).
 SIZES = range(5, 257)
 _DRAWS = 1024
 # A draw costs about as much as this many additions.
 _COST = 30.0
+# A task's density, its n, its sample and its evaluation draws come from four streams, so that none depends on
+# the others: a task with another n keeps its density and its draws.
+SETTING, SIZE, SAMPLE, DRAWS = range(4)
+
+
+class Truths(Protocol):
+    """The true densities of a run of tasks; `Densities` is one."""
+
+    def __len__(self) -> int: ...
+
+    def logpdf(self, x: ArrayLike) -> Array:
+        """Return natural log-densities (tasks, m) at x, (m,) for all or (tasks, m), one row for each."""
+        ...
+
+    def fill(self, out: Array, offsets: Index, *, words: Words, first: int, start: int, stop: int) -> None:
+        """Write draws of tasks start .. stop - 1 to ``out[offsets[t]:offsets[t + 1]]``, from stream first + t."""
+        ...
+
+
+class World(Protocol):
+    """A distribution over densities."""
+
+    @property
+    def name(self) -> str:
+        """Name of the world in tables and cards."""
+        ...
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval on which all its densities live; infinite for the whole line."""
+        ...
+
+    def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> Truths:
+        """Return the densities of tasks first .. first + count - 1; each depends on the seed and its index only."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
-class TaskBatch:
+class FlatSamples:
+    """Samples one after the other: sample t is ``values[offsets[t]:offsets[t + 1]]``, ascending."""
+
+    values: Array
+    offsets: Index
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def sizes(self) -> Index:
+        """The n of each task."""
+        return np.diff(self.offsets)
+
+    @property
+    def samples(self) -> Samples:
+        """The samples in the form that selectors take."""
+        return Samples(self.values, self.offsets, (len(self),), np.zeros(len(self), bool))
+
+
+@dataclass(frozen=True, eq=False)
+class TaskBatch(FlatSamples):
     """Tasks: sample t is ``values[offsets[t]:offsets[t + 1]]``, ascending, and is judged at ``draws[t]``.
 
     Attributes
@@ -42,28 +98,26 @@ class TaskBatch:
         The interval on which they live.
     """
 
-    values: Array
-    offsets: Index
     draws: Array
     truths: Truths
     bounds: tuple[float, float]
 
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-    @property
-    def sizes(self) -> Index:
-        """The n of each task."""
-        return np.diff(self.offsets)
-
-    @property
-    def samples(self) -> Samples:
-        """The samples as the rest of the package takes them."""
-        return Samples(self.values, self.offsets, (len(self),), np.zeros(len(self), bool))
-
     def true_scores(self) -> Array:
-        """Give the mean score (tasks,), in bits, of each true density at its own draws."""
-        return np.asarray(self.truths.logpdf(self.draws).mean(axis=1) / -math.log(2.0))
+        """Return the mean score (tasks,), in bits, of each true density at its own draws."""
+        return mean_bits(self.truths.logpdf(self.draws))
+
+
+def mean_bits(log_densities: Array) -> Array:
+    """Return the mean score (tasks,) in bits from natural log-densities (tasks, m)."""
+    return np.asarray(log_densities.mean(axis=1) / -math.log(2.0))
+
+
+def check_counts(count: int, first: int, draws: int, seed: int) -> None:
+    """Raise an error if a number of tasks, a first index, a number of draws or a seed is out of range."""
+    if count < 1 or first < 0 or draws < 0 or seed < 0:
+        raise InvalidParameterError(
+            f"count must be at least 1, and first, draws and seed at least 0, not {count}, {first}, {draws}, {seed}."
+        )
 
 
 def draw_tasks(
@@ -83,9 +137,9 @@ def draw_tasks(
     world : World
         From `world`, or `own_world`.
     count : int
-        How many tasks.
+        Number of tasks.
     seed : int
-        Names the endless sequence of tasks, of which this is a run.
+        Names the infinite sequence of tasks from which these are taken.
     first : int
         Index of the first task.
     sizes : int, range, or array of shape (count,)
@@ -94,7 +148,7 @@ def draw_tasks(
     draws : int
         Evaluation draws a task, m.
     threads : int, optional
-        The most threads to use; the tasks do not depend on it.
+        At most this many threads; default: all cores. The tasks do not depend on it.
 
     Raises
     ------
@@ -111,10 +165,7 @@ def draw_tasks(
     >>> bool((later.draws[0] == batch.draws[2]).all())
     True
     """
-    if count < 1 or first < 0 or draws < 0 or seed < 0:
-        raise InvalidParameterError(
-            f"count must be at least 1, and first, draws and seed at least 0, not {count}, {first}, {draws}, {seed}."
-        )
+    check_counts(count, first, draws, seed)
     offsets = np.concatenate([[0], np.cumsum(given_sizes(sizes, count, words=stream_words(seed, SIZE), first=first))])
     truths = world.truths(count, seed=seed, first=first, threads=threads)
     batch = TaskBatch(np.empty(offsets[-1]), offsets, np.empty((count, draws)), truths, world.bounds)
@@ -123,7 +174,7 @@ def draw_tasks(
 
 
 def given_sizes(sizes: int | range | Sequence[int] | Index, count: int, *, words: Words, first: int) -> Index:
-    """Give the n of each task from what `draw_tasks` takes for sizes."""
+    """Return the n of each task from the `sizes` of `draw_tasks`."""
     if isinstance(sizes, range) and len(sizes) > 0:
         u = indexed_uniforms(words, first, count)
         chosen = sizes.start + sizes.step * np.floor(u * len(sizes)).astype(np.int64)
@@ -133,7 +184,7 @@ def given_sizes(sizes: int | range | Sequence[int] | Index, count: int, *, words
             raise InvalidParameterError(f"sizes must be a whole number, a range or {count} whole numbers.")
         chosen = np.broadcast_to(chosen, (count,)).astype(np.int64)
     if chosen.min() < 1:
-        raise InvalidParameterError(f"A sample needs at least one value; the smallest size is {chosen.min()}.")
+        raise InvalidParameterError(f"a sample needs at least one value; the smallest size is {chosen.min()}.")
     return chosen
 
 

@@ -1,8 +1,4 @@
-"""A stack of true densities, one a task: exact log-density, distribution function and draws.
-
-Standard densities, where they are placed and the bounds enter; numbers leave. How settings are chosen is not
-known here.
-"""
+"""A stack of true densities, one a task: exact log-density, distribution function and draws."""
 
 import math
 from collections.abc import Iterator
@@ -17,12 +13,12 @@ from amortized_kde.errors import InvalidParameterError
 from amortized_kde.research.tasks.sampling import Rows, fill_draws
 from amortized_kde.research.tasks.standard import CODES, STANDARDS, Standard
 
-# Draws are taken again until they fall inside the bounds: a thousand times on average is the most we accept.
+# Draws are repeated until they lie inside the bounds: a thousand times on average is the most we accept.
 SMALLEST_MASS = 1e-3
 # Numbers in a temporary array of half a megabyte, which stays in the cache.
 _BLOCK = 2**16
 # Inside the support of every standard density.
-_HARMLESS = 0.5
+HARMLESS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +27,8 @@ class Densities:
 
     .. math:: f_t(x) = \frac{1}{c_t |b_t|} g_t\Big(\frac{x - a_t}{b_t}\Big) \quad (A \le x \le B),
 
-    where g is a standard density (`codes` says which, `shapes` with what parameters), a the origin, b the
-    slope (negative where the density is mirrored) and c the mass inside the bounds (A, B). Made by `stack` or
-    by a world.
+    where g is a standard density (named by `codes`, with the parameters `shapes`), a the origin, b the slope (negative
+    where the density is mirrored) and c the mass inside the bounds (A, B). Made by `stack` or by a world.
 
     Examples
     --------
@@ -59,7 +54,7 @@ class Densities:
         return Densities(**kept, bounds=self.bounds)
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Give the natural logarithm of each density.
+        """Return the natural logarithm of each density.
 
         Parameters
         ----------
@@ -71,26 +66,26 @@ class Densities:
         array of shape (tasks, m)
             Minus infinity outside the bounds; NaN where x is NaN.
         """
-        at = self._arguments(x)
+        at = broadcast_arguments(x, len(self))
         out = np.empty(at.shape)
         for rows in self._blocks(at.shape[1]):
             out[rows] = self[rows]._block_logpdf(at[rows])
         return out
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Give each density itself; arguments and shape as in `logpdf`."""
+        """Return each density; arguments and shape as in `logpdf`."""
         return np.asarray(np.exp(self.logpdf(x)))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Give the probability below x; arguments and shape as in `logpdf`."""
-        at = np.clip(self._arguments(x), *self.bounds)
+        """Return the probability below x; arguments and shape as in `logpdf`."""
+        at = np.clip(broadcast_arguments(x, len(self)), *self.bounds)
         out = np.empty(at.shape)
         for rows in self._blocks(at.shape[1]):
             out[rows] = self[rows]._block_cdf(at[rows])
         return out
 
     def untruncated(self) -> "Densities":
-        """Give the same densities on the whole line, with all of their mass.
+        """Return these densities on the whole line, with all of their mass.
 
         Examples
         --------
@@ -105,16 +100,8 @@ class Densities:
         rows = Rows(self.codes, self.origins, self.slopes, self.shapes, *self.bounds)
         fill_draws(rows, words, first, offsets, out, start, stop)
 
-    def _arguments(self, x: ArrayLike) -> Array:
-        at = np.asarray(x, dtype=np.float64)
-        if at.ndim not in (1, 2) or (at.ndim == 2 and at.shape[0] != len(self)):
-            raise InvalidParameterError(
-                f"x has shape {at.shape}; pass (m,) for all densities or ({len(self)}, m), one row for each."
-            )
-        return np.broadcast_to(at, (len(self), at.shape[-1]))
-
     def _blocks(self, arguments: int) -> Iterator[Index]:
-        """Rows of one standard form, few enough for temporary arrays to stay small."""
+        """Yield rows of one standard form, few enough for temporary arrays to stay small."""
         step = max(1, _BLOCK // max(1, arguments))
         for code in np.unique(self.codes):
             rows = np.flatnonzero(self.codes == code)
@@ -125,7 +112,7 @@ class Densities:
         y = (x - self.origins[:, None]) / self.slopes[:, None]
         inside = (x >= self.bounds[0]) & (x <= self.bounds[1])
         inside &= (y > standard.support[0]) & (y < standard.support[1])
-        log_g = standard.logpdf(np.where(inside, y, _HARMLESS), self.shapes)
+        log_g = standard.logpdf(np.where(inside, y, HARMLESS), self.shapes)
         log_g -= np.log(np.abs(self.slopes) * self.masses)[:, None]
         return np.where(inside, log_g, np.where(np.isnan(x), math.nan, -math.inf))
 
@@ -135,8 +122,18 @@ class Densities:
         return np.asarray(np.minimum(below / self.masses[:, None], 1.0))
 
 
+def broadcast_arguments(x: ArrayLike, count: int) -> Array:
+    """Return arguments (count, m) from (m,), the same for all densities, or (count, m)."""
+    at = np.asarray(x, dtype=np.float64)
+    if at.ndim not in (1, 2) or (at.ndim == 2 and at.shape[0] != count):
+        raise InvalidParameterError(
+            f"x has shape {at.shape}; pass (m,) for all densities or ({count}, m), one row for each."
+        )
+    return np.broadcast_to(at, (count, at.shape[-1]))
+
+
 def _untruncated(standard: Standard, origins: Array, slopes: Array, shapes: Array, x: ArrayLike) -> Array:
-    """Distribution function of the standard form at y(x): of x itself, or of its mirror image."""
+    """Return the distribution function of the standard form at y(x): of x itself, or of its mirror image."""
     y = (np.asarray(x) - origins[:, None]) / slopes[:, None]
     return standard.cdf(np.clip(y, *standard.support), shapes)
 
@@ -144,7 +141,7 @@ def _untruncated(standard: Standard, origins: Array, slopes: Array, shapes: Arra
 def mass_inside(
     standard: Standard, shapes: Array, *, origins: Array, slopes: Array, bounds: tuple[float, float]
 ) -> Array:
-    """Give the probability (rows,) that a placed, untruncated density has between the bounds."""
+    """Return the probability (rows,) that a placed, untruncated density has between the bounds."""
     ends = _untruncated(standard, origins, slopes, shapes, np.array([bounds]))
     return np.asarray(np.abs(ends[:, 1] - ends[:, 0]))
 
@@ -179,26 +176,26 @@ def stack(
     array([[-0.918939]])
     """
     if name not in CODES:
-        raise InvalidParameterError(f"There is no standard density {name!r}; take one of {', '.join(CODES)}.")
+        raise InvalidParameterError(f"there is no standard density {name!r}; take one of {', '.join(CODES)}.")
     standard = STANDARDS[CODES[name]]
     table, origin, slope = (np.array(a, dtype=np.float64) for a in (shapes, origins, slopes))
     if not all(np.isfinite(a).all() for a in (table, origin, slope)) or (slope == 0.0).any():
-        raise InvalidParameterError(f"Settings of {name} must be finite, and their slopes not zero.")
+        raise InvalidParameterError(f"settings of {name} must be finite, and their slopes not zero.")
     if not standard.valid(table).all():
         row = np.argmin(standard.valid(table))
         raise InvalidParameterError(
-            f"Density {row} has shape parameters {table[row]}, which are not those of a {name}."
+            f"density {row} has shape parameters {table[row]}, which are not those of a {name}."
         )
     masses = mass_inside(standard, table, origins=origin, slopes=slope, bounds=bounds)
     if masses.min(initial=1.0) < SMALLEST_MASS:
         raise InvalidParameterError(
-            f"Density {np.argmin(masses)} ({name}) has hardly any mass in {bounds}: place it inside."
+            f"density {np.argmin(masses)} ({name}) has hardly any mass in {bounds}: place it inside."
         )
     return Densities(np.full(table.shape[0], CODES[name]), origin, slope, table, masses, bounds)
 
 
 def join(stacks: list[Densities]) -> Densities:
-    """Put stacks with the same bounds, and mixtures with the same K, into one; shorter rows are filled with zeros."""
+    """Join stacks with the same bounds, mixtures with the same K; shorter rows are filled with zeros."""
     width = max(s.shapes.shape[1] for s in stacks)
     shapes = np.concatenate([np.pad(s.shapes, ((0, 0), (0, width - s.shapes.shape[1]))) for s in stacks])
     rest = {n: np.concatenate([getattr(s, n) for s in stacks]) for n in ("codes", "origins", "slopes", "masses")}

@@ -1,8 +1,4 @@
-"""Random Gaussian mixtures with any number of components (paper, section 3.3).
-
-A number of components, the constants of the construction and a seed enter, densities on [-1, 1] leave, a fresh one for
-each task.
-"""
+"""Random Gaussian mixtures on [-1, 1] with any number of components (paper, section 3.3)."""
 
 import math
 from dataclasses import dataclass
@@ -21,12 +17,12 @@ from amortized_kde.research.tasks.variates import log_gamma_variate, normal_vari
 _BOUNDS = (-1.0, 1.0)
 # A component costs about as much as this many additions.
 _COST = 100.0
-# Normal locations outside [-1, 1] are drawn again: with this spread one in twelve lies inside.
+# Normal locations outside [-1, 1] are rejected: with this spread one in twelve lies inside.
 _WIDEST = 10.0
 
 
 class Constants(NamedTuple):
-    """A construction as the compiled loop reads it."""
+    """A construction, for the compiled loop."""
 
     log_alpha: tuple[float, float]
     log_reference: tuple[float, float]
@@ -81,7 +77,7 @@ class Construction:
 
     @property
     def constants(self) -> Constants:
-        """The construction as the compiled loop reads it."""
+        """The construction, for the compiled loop."""
         logs = [(math.log(low), math.log(high)) for low, high in (self.concentration, self.reference, self.scales)]
         return Constants(logs[0], logs[1], self.dispersion, logs[2], self.location_sd)
 
@@ -96,7 +92,7 @@ def _uniform(state: Words, low: float, high: float) -> float:
 
 @compiled
 def _fill_weights(weights: Array, concentration: float, state: Words) -> None:
-    """Dirichlet weights through logarithms: the largest is never lost, however small the concentration."""
+    """Write Dirichlet weights through logarithms, so that the largest never underflows."""
     largest = -math.inf
     for k in range(weights.size):
         weights[k] = log_gamma_variate(state, concentration)
@@ -111,7 +107,7 @@ def _fill_weights(weights: Array, concentration: float, state: Words) -> None:
 
 @compiled
 def _restricted_normal(state: Words, centre: float, spread: float, low: float, high: float) -> float:
-    """A normal number, truncated by drawing again: for the paper's scales at least 0.69 of the law lies inside."""
+    """Draw a truncated normal number by rejection; for the paper's scales at least 0.69 of the law lies inside."""
     while True:
         value = centre + spread * normal_variate(state)
         if low <= value <= high:
@@ -171,15 +167,15 @@ def draw_mixtures(
     components : int
         K >= 1.
     count : int
-        How many mixtures.
+        Number of mixtures.
     words : array of shape (4,), uint64
         The streams, from `stream_words`.
     first : int
         Index of the first task: a task's mixture depends on its index and the words only.
     construction : Construction
-        Other constants than the paper's.
+        The constants; default: the paper's.
     threads : int, optional
-        The most threads to use; the answer does not depend on it.
+        At most this many threads; default: all cores. The result does not depend on it.
 
     Raises
     ------
@@ -193,7 +189,7 @@ def draw_mixtures(
     (3, 24)
     """
     if components < 1:
-        raise InvalidParameterError(f"A mixture needs at least one component, not {components}.")
+        raise InvalidParameterError(f"a mixture needs at least one component, not {components}.")
     shapes, constants = np.empty((count, 3 * components)), construction.constants
     run_in_pieces(
         lambda start, stop: _fill_mixtures(shapes, constants, words, first, start, stop),

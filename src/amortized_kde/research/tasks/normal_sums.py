@@ -1,8 +1,4 @@
-"""Log-densities of many finite normal mixtures, row by row: row r of the arguments under mixture r.
-
-Weights, locations and scales (rows, K) and arguments (rows, m) enter, log-densities (rows, m) leave, exact
-however far an argument lies from all components.
-"""
+"""Log-densities of many finite normal mixtures, exact however far an argument is from all components."""
 
 import math
 
@@ -21,7 +17,7 @@ _SAFE = 1e-240
 
 @entry
 def log_normal_sums(weights: Array, locations: Array, scales: Array, at: Array, out: Array) -> None:
-    """Write log sum_k w_k phi((x - m_k)/s_k)/s_k of each row, for finite arguments."""
+    """Write log sum_k w_k phi((x - m_k)/s_k)/s_k (rows, m) at finite x, row r under mixture r of (rows, K)."""
     peaks = np.empty(weights.shape[1])
     for row in range(at.shape[0]):
         highest = -math.inf
@@ -49,7 +45,7 @@ def _add_terms(peak: float, location: float, scale: float, x: Array, total: Arra
 
 @compiled
 def _log_sum(peaks: Array, locations: Array, scales: Array, x: float) -> float:
-    """The sum shifted by its largest term, for arguments far from all components."""
+    """Return the log of the sum shifted by its largest term, for arguments far from all components."""
     largest = -math.inf
     for k in range(peaks.size):
         largest = max(largest, peaks[k] - 0.5 * ((x - locations[k]) / scales[k]) ** 2)

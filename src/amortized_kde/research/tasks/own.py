@@ -1,10 +1,10 @@
-"""A researcher's own tasks as a world: the mathematics of one density enters, validated, vectorised tasks leave.
+"""A world of a researcher's own tasks, from the mathematics of one density at a time.
 
-Every task gets its own random generator from its index, so own tasks are as repeatable as built-in ones.
+Every task gets its own random generator from its index, so these tasks are as repeatable as built-in ones.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +12,33 @@ from numpy.typing import ArrayLike
 from amortized_kde._types import Array, Index, Words
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.streams import stream_words
-from amortized_kde.research.tasks.protocol import SETTING, OwnTasks
+from amortized_kde.research.tasks.batch import SETTING
+
+
+class OwnTasks(Protocol):
+    """What an author writes for `own_world`: the mathematics of one density at a time.
+
+    A setting can be any object: a number, a tuple, an array.
+    """
+
+    name: str
+    bounds: tuple[float, float]
+
+    def draw_setting(self, *, rng: np.random.Generator) -> Any:
+        """Draw the parameters of one density."""
+        ...
+
+    def logpdf(self, setting: Any, x: Array) -> Array:
+        """Return the natural log-density at x, of the shape of x; it must integrate to 1 over the bounds."""
+        ...
+
+    def sample(self, setting: Any, count: int, *, rng: np.random.Generator) -> Array:
+        """Draw `count` independent values, all of them inside the bounds."""
+        ...
 
 
 def _generator(words: Words, index: int) -> np.random.Generator:
-    """Philox takes a key and a counter: no two tasks share numbers."""
+    """Return a generator of its own for a task; Philox takes a key and a counter, so no two share numbers."""
     return np.random.Generator(np.random.Philox(key=words[:2], counter=[0, 0, 0, index]))
 
 
@@ -29,7 +51,7 @@ class _OwnTruths:
         return len(self.settings)
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Give log-densities (tasks, m), one task after the other; as in `Truths`."""
+        """Return log-densities (tasks, m), as in `Truths`, one task after the other."""
         at = np.asarray(x, dtype=np.float64)
         at = np.broadcast_to(at, (len(self), at.shape[-1]))
         return np.array([self._checked_logpdf(t, at[t]) for t in range(len(self))]).reshape(at.shape)
@@ -44,8 +66,8 @@ class _OwnTruths:
         values = np.asarray(self.own.logpdf(self.settings[t], x), dtype=np.float64)
         if values.shape != x.shape or np.isnan(values).any():
             raise InvalidParameterError(
-                f"logpdf of {self.own.name!r} must give a number for each of its {x.size} arguments; with the setting "
-                f"{self.settings[t]!r} it gave {_fault(values, x.shape)}."
+                f"logpdf of {self.own.name!r} must return a number for each of its {x.size} arguments; with the "
+                f"setting {self.settings[t]!r} it returned {_fault(values, x.shape)}."
             )
         return values
 
@@ -54,8 +76,8 @@ class _OwnTruths:
         lower, upper = self.own.bounds
         if values.shape != (count,) or not ((values >= lower) & (values <= upper) & np.isfinite(values)).all():
             raise InvalidParameterError(
-                f"sample of {self.own.name!r} must give {count} finite values in [{lower}, {upper}]; with the setting "
-                f"{self.settings[t]!r} it gave {_fault(values, (count,))}."
+                f"sample of {self.own.name!r} must return {count} finite values in [{lower}, {upper}]; with the "
+                f"setting {self.settings[t]!r} it returned {_fault(values, (count,))}."
             )
         return values
 
@@ -83,14 +105,14 @@ class OwnWorld:
         return self.own.bounds
 
     def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> _OwnTruths:
-        """Give the densities of tasks first .. first + count - 1."""
+        """Return the densities of tasks first .. first + count - 1."""
         words = stream_words(seed, SETTING)
         settings = [self.own.draw_setting(rng=_generator(words, first + t)) for t in range(count)]
         return _OwnTruths(self.own, settings)
 
 
 def own_world(own: OwnTasks) -> OwnWorld:
-    """Make a world of your own tasks, to train on and to be judged in like the built-in ones.
+    """Return a world of your own tasks, to train on and to judge in like the built-in ones.
 
     Parameters
     ----------
@@ -102,8 +124,8 @@ def own_world(own: OwnTasks) -> OwnWorld:
     Raises
     ------
     InvalidParameterError
-        If a part is missing, or the bounds are not two ascending numbers. Later, from `draw_tasks`: if a
-        method gives NaN, another shape than asked for, or values outside the bounds.
+        If an attribute or method is missing, or the bounds are not two ascending numbers. Later, from `draw_tasks`: if
+        a method returns NaN, a wrong shape, or values outside the bounds.
 
     Examples
     --------
@@ -121,8 +143,8 @@ def own_world(own: OwnTasks) -> OwnWorld:
     """
     missing = [part for part in ("name", "bounds", "draw_setting", "logpdf", "sample") if not hasattr(own, part)]
     if missing:
-        raise InvalidParameterError(f"{type(own).__name__} has no {', '.join(missing)}; own tasks need all five parts.")
+        raise InvalidParameterError(f"{type(own).__name__} has no {', '.join(missing)}; own tasks need all five.")
     lower, upper = own.bounds
     if not lower < upper:
-        raise InvalidParameterError(f"The bounds of {own.name!r} must ascend, not be {own.bounds}.")
+        raise InvalidParameterError(f"the bounds of {own.name!r} must ascend, not be {own.bounds}.")
     return OwnWorld(own)

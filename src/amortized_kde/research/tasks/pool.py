@@ -1,7 +1,4 @@
-"""Pools of settings for the ten families: drawn once from a seed, kept in a file, used by training and evaluation.
-
-Families, a number of settings and a seed enter; a `Pool` leaves, or a file of plain arrays.
-"""
+"""Pools of settings for the ten families, drawn once from a seed, for training and evaluation."""
 
 import os
 from dataclasses import dataclass
@@ -11,8 +8,7 @@ import numpy as np
 
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.research.tasks.densities import Densities, join
-from amortized_kde.research.tasks.families import FAMILIES
-from amortized_kde.research.tasks.settings import THRESHOLD, draw_settings
+from amortized_kde.research.tasks.families import FAMILIES, THRESHOLD, draw_settings
 
 # Settings a family (paper, note to Table 1). The paper names no seed for them; this is its training seed
 # (Appendix C.2).
@@ -32,9 +28,9 @@ class Pool:
     densities: Densities
 
     def family(self, name: str) -> Densities:
-        """Give the densities of one family."""
+        """Return the densities of one family."""
         if name not in self.families:
-            raise InvalidParameterError(f"This pool has no family {name!r}; it has {', '.join(self.families)}.")
+            raise InvalidParameterError(f"this pool has no family {name!r}; it has {', '.join(self.families)}.")
         start = self.families.index(name) * self.size
         return self.densities[start : start + self.size]
 
@@ -53,17 +49,16 @@ def make_pool(
     size : int
         Settings a family; the paper has 10,000.
     seed : int
-        The same seed gives the same settings; those of one family do not depend on which others are in the
-        pool.
+        The settings of one family do not depend on which others are in the pool.
     families : tuple of str
         Names from `FAMILIES`.
     threshold : float
-        The least mass that a setting has in [-1, 1] before it is truncated.
+        The least mass of a setting in [-1, 1] before it is truncated.
 
     Raises
     ------
     InvalidParameterError
-        If a family has no such name, there is none, `size` is not positive, or `threshold` is not in (0, 1).
+        If a family is unknown, there is none, `size` is not positive, or `threshold` is not in (0, 1).
 
     Examples
     --------
@@ -72,11 +67,11 @@ def make_pool(
     """
     unknown = [name for name in families if name not in FAMILIES]
     if unknown or not families:
-        raise InvalidParameterError(f"There is no family {unknown}; the families are {', '.join(FAMILIES)}.")
+        raise InvalidParameterError(f"there is no family {unknown}; the families are {', '.join(FAMILIES)}.")
     if size < 1:
-        raise InvalidParameterError(f"A pool needs at least one setting a family, not {size}.")
+        raise InvalidParameterError(f"a pool needs at least one setting a family, not {size}.")
     if not 0.0 < threshold < 1.0:
-        raise InvalidParameterError(f"The mass threshold must lie strictly between 0 and 1, not be {threshold}.")
+        raise InvalidParameterError(f"the mass threshold must lie strictly between 0 and 1, not be {threshold}.")
     names = list(FAMILIES)
     stacks = []
     for name in families:
@@ -114,12 +109,14 @@ def load_pool(path: str | os.PathLike[str]) -> Pool:
     """
     try:
         with np.load(Path(path), allow_pickle=False) as file:
-            held = {name: file[name] for name in file.files}
-        if int(held["format"]) != _FORMAT:
-            raise UnreadableFileError(f"{path} holds a pool of format {held['format']}, not {_FORMAT}: make it again.")
-        arrays = {name: held[name] for name in ("codes", "origins", "slopes", "shapes", "masses")}
-        densities = Densities(**arrays, bounds=(float(held["bounds"][0]), float(held["bounds"][1])))
-        return Pool(tuple(map(str, held["families"])), int(held["size"]), int(held["seed"]), densities)
+            stored = {name: file[name] for name in file.files}
+        if int(stored["format"]) != _FORMAT:
+            raise UnreadableFileError(
+                f"{path} holds a pool of format {stored['format']}, not {_FORMAT}: make it again."
+            )
+        arrays = {name: stored[name] for name in ("codes", "origins", "slopes", "shapes", "masses")}
+        densities = Densities(**arrays, bounds=(float(stored["bounds"][0]), float(stored["bounds"][1])))
+        return Pool(tuple(map(str, stored["families"])), int(stored["size"]), int(stored["seed"]), densities)
     except (OSError, ValueError, KeyError, EOFError) as error:
         if isinstance(error, UnreadableFileError):
             raise

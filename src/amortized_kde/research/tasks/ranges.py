@@ -1,7 +1,6 @@
 """Realised ranges of the families' parameters beside those printed in the paper's Table 1.
 
-Pools of settings enter, a table leaves. An extreme of 10,000 settings is itself random, so it is judged by
-its own spread over pools from different seeds.
+An extreme of 10,000 settings is itself random, so it is judged by its spread over pools from different seeds.
 """
 
 import csv
@@ -11,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from amortized_kde.research.tasks.families import FAMILIES
+from amortized_kde.research.tasks.families import FAMILIES, parameters
 from amortized_kde.research.tasks.pool import POOL_SEED, POOL_SIZE, Pool, make_pool
-from amortized_kde.research.tasks.settings import parameters
 
 # Table 1: the intervals without a sampling distribution, as printed, so that their rounding can be read off.
 PAPER_RANGES = {
@@ -46,7 +44,7 @@ _DEVIATIONS = 3.0
 
 @dataclass(frozen=True)
 class RangeEnd:
-    """One end of one interval: printed, in our pool, and over pools (mean, deviation, share that prints alike)."""
+    """One end of one interval: printed, in our pool, and over pools (mean, deviation, fraction that prints alike)."""
 
     family: str
     parameter: str
@@ -88,14 +86,14 @@ def _extremes(pool: Pool) -> dict[tuple[str, str, str], float]:
 
 
 def compare_ranges(pools: int = _POOLS, seed: int = POOL_SEED, *, size: int = POOL_SIZE) -> list[RangeEnd]:
-    """Set the ends of all realised ranges beside the printed ones.
+    """Return the ends of all realised ranges beside the printed ones.
 
     Parameters
     ----------
     pools : int
-        How many pools to make, at least 2; the first, from `seed`, is the one that `ours` shows.
+        Number of pools, at least 2; `ours` is from the first, made from `seed`.
     seed : int
-        Of the first pool; the others follow it.
+        Seed of the first pool; the others have the seeds that follow.
     size : int
         Settings a family; the printed ranges belong to 10,000.
 
@@ -119,36 +117,16 @@ def compare_ranges(pools: int = _POOLS, seed: int = POOL_SEED, *, size: int = PO
 def _line(row: RangeEnd) -> list[str]:
     numbers = [f"{value:.4f}" for value in (row.ours, row.mean, row.deviation)]
     verdict = "yes" if row.agrees else "no"
-    return [
-        row.family,
-        row.parameter,
-        row.end,
-        row.printed,
-        *numbers,
-        f"{row.alike:.2f}",
-        f"{row.off:.1f}",
-        verdict,
-    ]
+    return [row.family, row.parameter, row.end, row.printed, *numbers, f"{row.alike:.2f}", f"{row.off:.1f}", verdict]
 
 
 def reproduce_ranges(out: str | os.PathLike[str], *, pools: int = _POOLS) -> str:
-    """Write ``table1_ranges.csv`` into a directory, and give the same table as text.
+    """Write ``table1_ranges.csv`` into a directory, and return the table as text.
 
-    Its columns: the end as printed; in our pool; mean and standard deviation over pools; the share of pools
-    in which it prints as in the paper; standard deviations between the mean and the printed end; the verdict.
+    Columns: the end as printed; in our pool; mean and standard deviation over pools; the fraction of pools in which it
+    prints as in the paper; standard deviations between the mean and the printed end; the verdict.
     """
-    header = [
-        "family",
-        "parameter",
-        "end",
-        "paper",
-        "ours",
-        "mean",
-        "sd",
-        "prints alike",
-        "sds off",
-        "agrees",
-    ]
+    header = ["family", "parameter", "end", "paper", "ours", "mean", "sd", "prints alike", "sds off", "agrees"]
     lines = [header, *(_line(row) for row in compare_ranges(pools))]
     directory = Path(out)
     directory.mkdir(parents=True, exist_ok=True)

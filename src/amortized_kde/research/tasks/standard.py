@@ -1,8 +1,7 @@
-"""The seven standard densities that all tasks are made of, before they are moved, scaled, mirrored and cut.
+"""The standard densities that all tasks are made of, before they are moved, scaled, mirrored and truncated.
 
-Arguments y (rows, m) and shape parameters (rows, p) enter, one density a row; log-densities and probabilities
-leave. Location, scale and bounds are not known here. The same seven, as random variates, are in
-`sampling.py`, in the order of `STANDARDS`.
+Functions take arguments y (rows, m) and shape parameters (rows, p), one density a row. `variates.py` draws from the
+same densities.
 """
 
 import math
@@ -17,17 +16,16 @@ from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.normal_sums import log_normal_sums
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
-# Eight terms of a mixture run side by side in SIMD lanes, so that one costs less than an operation of its
-# own.
+# Eight terms of a mixture run side by side in SIMD lanes, so that one costs less than an operation.
 _COST = 0.25
 
 
 @dataclass(frozen=True)
 class Standard:
-    """One standard density g(y; shape): what a family's author writes once, without location, scale or bounds.
+    """One standard density g(y; shape), without location, scale or bounds.
 
     ``logpdf(y, shape)`` is called inside `support` only, ``cdf(y, shape)`` inside it and on its ends. ``mean(shape)``
-    (rows,) is the point that a family's location moves. ``valid(shape)`` (rows,) says which rows are parameters at all.
+    (rows,) is the point that a family's location moves. ``valid(shape)`` (rows,) says which rows are valid parameters.
     """
 
     name: str
@@ -78,7 +76,7 @@ def _mixture_cdf(y: Array, shape: Array) -> Array:
 
 def _mixture_valid(shape: Array) -> Flags:
     weights, _, scales = components(shape)
-    # Weights are sums of rounded numbers; what they miss of 1 would be a bias of the sampler.
+    # Weights are rounded numbers; what their sum misses of 1 would be a bias of the sampler.
     whole = np.abs(weights.sum(axis=1) - 1.0) < 1e-12
     whole &= shape.shape[1] > 0 and shape.shape[1] % 3 == 0
     return whole & (weights >= 0.0).all(axis=1) & (scales > 0.0).all(axis=1)
@@ -167,5 +165,55 @@ STANDARDS = (
     Standard("lognormal", _lognormal_logpdf, _lognormal_cdf, _lognormal_mean, _positive, support=(0.0, math.inf)),
 )
 
-# A density names its standard form by its place in the table, which is what the compiled loops can read.
+# A density names its standard form by its place in the table, which compiled loops can read.
 CODES = {standard.name: code for code, standard in enumerate(STANDARDS)}
+
+
+def _normal_logpdf(y: Array, shape: Array) -> Array:
+    return np.asarray(-0.5 * y * y - _LOG_SQRT_2PI)
+
+
+def _normal_cdf(y: Array, shape: Array) -> Array:
+    return np.asarray(special.ndtr(y))
+
+
+def _pareto_logpdf(y: Array, shape: Array) -> Array:
+    alpha = _column(shape, 0)
+    return np.asarray(np.log(alpha) - (alpha + 1.0) * np.log1p(y))
+
+
+def _pareto_cdf(y: Array, shape: Array) -> Array:
+    return np.asarray(-np.expm1(-_column(shape, 0) * np.log1p(y)))
+
+
+def _weibull_logpdf(y: Array, shape: Array) -> Array:
+    k = _column(shape, 0)
+    return np.asarray(np.log(k) + (k - 1.0) * np.log(y) - y**k)
+
+
+def _weibull_cdf(y: Array, shape: Array) -> Array:
+    return np.asarray(-np.expm1(-(y ** _column(shape, 0))))
+
+
+def _folded_logpdf(y: Array, shape: Array) -> Array:
+    return STANDARDS[CODES["student"]].logpdf(y, shape) + math.log(2.0)
+
+
+def _folded_cdf(y: Array, shape: Array) -> Array:
+    return 1.0 - 2.0 * STANDARDS[CODES["student"]].cdf(-y, shape)
+
+
+_HALF_LINE = (0.0, math.inf)
+# The forms that a compound is made of. Shape parameters are those of `STANDARDS`; α of Lomax's density
+# α (1 + y)^(-α-1), k of Weibull's, and ν of the absolute value of a Student variate. Each form keeps its code of
+# `STANDARDS`, with normals in place of mixtures; none of the new ones needs its mean, which may not exist.
+FORMS = (
+    Standard("normal", _normal_logpdf, _normal_cdf, _centre, _positive),
+    *STANDARDS[1:],
+    Standard("pareto", _pareto_logpdf, _pareto_cdf, _centre, _positive, support=_HALF_LINE),
+    Standard("weibull", _weibull_logpdf, _weibull_cdf, _centre, _positive, support=_HALF_LINE),
+    Standard("folded", _folded_logpdf, _folded_cdf, _centre, _positive, support=_HALF_LINE),
+)
+NORMAL, LAPLACE, STUDENT, GAMMA, BETA, LOGISTIC, LOGNORMAL, PARETO, WEIBULL, FOLDED = range(len(FORMS))
+LOWEST = np.array([form.support[0] for form in FORMS])
+HIGHEST = np.array([form.support[1] for form in FORMS])

@@ -1,7 +1,4 @@
-"""The worlds of the paper, by name: Gaussian, multi-family, and Gaussian mixtures with K components.
-
-A name enters, a world leaves. Sample sizes and batches are not known here.
-"""
+"""The worlds of the paper, by name: Gaussian, multi-family, and Gaussian mixtures with K components."""
 
 import math
 import re
@@ -12,10 +9,10 @@ import numpy as np
 
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
+from amortized_kde.research.tasks.batch import SETTING, World
 from amortized_kde.research.tasks.densities import Densities, stack
 from amortized_kde.research.tasks.mixtures import PAPER, Construction, draw_mixtures
 from amortized_kde.research.tasks.pool import Pool, make_pool
-from amortized_kde.research.tasks.protocol import SETTING, World
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class GaussianWorld:
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> Densities:
-        """Give `count` standard normal densities."""
+        """Return `count` standard normal densities."""
         shapes = np.tile([1.0, 0.0, 1.0], (count, 1))
         return stack("mixture", shapes, origins=np.zeros(count), slopes=np.ones(count), bounds=self.bounds)
 
@@ -47,7 +44,7 @@ class MultifamilyWorld:
         return self.pool.densities.bounds
 
     def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> Densities:
-        """Give the densities of tasks first .. first + count - 1; one draw chooses family and setting."""
+        """Return the densities of tasks first .. first + count - 1; one draw chooses family and setting."""
         u = indexed_uniforms(stream_words(seed, SETTING), first, count)
         return self.pool.densities[(u * len(self.pool.densities)).astype(np.int64)]
 
@@ -62,11 +59,11 @@ class MixtureWorld:
 
     @property
     def name(self) -> str:
-        """``gmm`` and the number of components, and a word where the construction is not the paper's."""
+        """``gmm`` and the number of components, followed by "varied" if the construction is not the paper's."""
         return f"gmm{self.components}" + ("" if self.construction == PAPER else " varied")
 
     def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> Densities:
-        """Give the densities of tasks first .. first + count - 1."""
+        """Return the densities of tasks first .. first + count - 1."""
         words, construction = stream_words(seed, SETTING), self.construction
         return draw_mixtures(
             self.components, count, words=words, first=first, construction=construction, threads=threads
@@ -75,23 +72,22 @@ class MixtureWorld:
 
 @dataclass(frozen=True)
 class UntruncatedWorld:
-    """The densities of a bounded world on the whole line, with the tails that its bounds cut off."""
+    """The densities of a bounded world on the whole line, with the tails that truncation removes."""
 
     bounded: MixtureWorld | MultifamilyWorld
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def name(self) -> str:
-        """The bounded world's name, and a word."""
+        """The bounded world's name, followed by "untruncated"."""
         return f"{self.bounded.name} untruncated"
 
     def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> Densities:
-        """Give the densities of tasks first .. first + count - 1, those of the bounded world before it cuts them."""
+        """Return the densities of tasks first .. first + count - 1 of the bounded world before truncation."""
         return self.bounded.truths(count, seed=seed, first=first, threads=threads).untruncated()
 
 
-# Each makes its world anew; the multi-family one makes its pool of 100,000 settings, which takes about a
-# second.
+# Each call makes a new world; the multi-family one makes its pool of 100,000 settings, which takes about a second.
 WORLDS: dict[str, Callable[[], World]] = {
     "gaussian": GaussianWorld,
     "multifamily": lambda: MultifamilyWorld(make_pool()),
@@ -102,7 +98,7 @@ WORLDS: dict[str, Callable[[], World]] = {
 
 
 def world(name: str) -> World:
-    """Give a world by name.
+    """Return a world by name.
 
     Parameters
     ----------
@@ -124,4 +120,4 @@ def world(name: str) -> World:
         return WORLDS[name]()
     if re.fullmatch(r"gmm[1-9][0-9]*", name):
         return MixtureWorld(int(name.removeprefix("gmm")))
-    raise InvalidParameterError(f"There is no world {name!r}; take one of {', '.join(WORLDS)}, or gmm with another K.")
+    raise InvalidParameterError(f"there is no world {name!r}; take one of {', '.join(WORLDS)}, or gmm with another K.")

@@ -19,7 +19,7 @@ from amortized_kde.learned.network import Layer, forward
 from amortized_kde.learned.paper.features import CONVENTIONS, moments_in_domain, network_inputs
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.research.tasks import TaskBatch, World, draw_tasks
-from amortized_kde.research.tasks.protocol import SIZE
+from amortized_kde.research.tasks.batch import SIZE
 from amortized_kde.research.training.checkpoint import (
     LogRow,
     Progress,

@@ -1,7 +1,7 @@
-"""The paper's propositions, judged by fresh numbers through the public functions; no table is read.
+"""The paper's propositions, judged by fresh numbers from the public functions; no table is read.
 
-Each makes its own samples from a fixed seed, so a second report says the same. An identity holds if it is met to the
-tolerance of the laws that every selector here obeys, 1e-9 relative, unless its criterion says otherwise.
+Samples come from a fixed seed, so that every report says the same. An identity holds to 1e-9 relative, the tolerance
+of the laws that every selector here obeys, unless its criterion says otherwise.
 """
 
 import math
@@ -15,8 +15,8 @@ from scipy.optimize import minimize_scalar
 from amortized_kde._types import Array
 from amortized_kde.density import KernelDensity
 from amortized_kde.estimate import bandwidth
-from amortized_kde.research.reproduction.claims.verdicts import Verdict
-from amortized_kde.research.reproduction.methods import CLASSICAL, METHODS
+from amortized_kde.research.reproduction.evidence import Verdict
+from amortized_kde.research.reproduction.protocol import CLASSICAL, METHODS
 from amortized_kde.score import expected_score_under_normal, log_score
 
 _SEED = 20_260
@@ -34,13 +34,13 @@ _SIZES = (5, 20, 100)
 
 
 def _bounded_sample(n: int) -> tuple[Array, Array]:
-    """A sample and evaluation draws on [-1, 1] from a skewed density with mass at an end."""
+    """Return a sample and evaluation draws on [-1, 1] from a skewed density with mass at an end."""
     rng = np.random.default_rng([_SEED, n])
     return 2.0 * rng.beta(0.8, 2.0, n) - 1.0, 2.0 * rng.beta(0.8, 2.0, 1024) - 1.0
 
 
 def _minimiser(score: Callable[[float], float]) -> float:
-    """The bandwidth with the lowest score, between a thousandth and ten units of the reference scale."""
+    """Return the bandwidth with the lowest score, between a thousandth and ten units of the reference scale."""
     found = minimize_scalar(
         lambda log_h: score(math.exp(log_h)), bounds=(math.log(1e-3), math.log(10.0)), options={"xatol": 1e-9}
     )
@@ -52,7 +52,7 @@ def _mean_score(sample: Array, h: float, bounds: tuple[float, float], outcomes: 
 
 
 def _small(miss: float) -> str:
-    """Rounding errors as the power of ten they stay below, because machines differ in them; others in digits."""
+    """Write rounding errors as a power of ten that bounds them, because machines differ in their digits."""
     return f"{miss:.1e}" if miss > 1e-6 else f"below 1e{math.ceil(math.log10(max(miss, 1e-16)))}"
 
 
@@ -77,7 +77,7 @@ def proposition_1_score() -> Verdict:
 
 @cache
 def proposition_1_minimisers() -> Verdict:
-    """Judge whether the best bandwidths, and the selector's own, scale by a."""
+    """Judge whether the best bandwidth scales by a."""
     misses = []
     for n in _SIZES:
         sample, draws = _bounded_sample(n)
@@ -141,7 +141,7 @@ def appendix_b_minimisers() -> Verdict:
 
 
 def _move_misses(method: str) -> list[float]:
-    """Relative misses of h(delta + c S) = c h(S)."""
+    """Return relative misses of h(delta + c S) = c h(S)."""
     misses: list[float] = []
     for n in _SIZES:
         samples = _normal_samples(n)
@@ -152,7 +152,7 @@ def _move_misses(method: str) -> list[float]:
 
 
 def move_limit(method: str) -> float:
-    """Say what relative miss of equivariance is let pass."""
+    """Return the largest relative miss of equivariance that is accepted."""
     return NEGLIGIBLE if method == "sheather-jones-r" else TOLERANCE
 
 
@@ -176,14 +176,14 @@ def appendix_b_differences() -> Verdict:
             there = _normal_scores(moved, _bandwidths(moved, method), shift, scale)
             miss = np.abs(there - here - math.log2(scale)) / np.maximum(1.0, np.abs(here))
             misses[method] = max(misses[method], float(miss.max()))
-    told = ", ".join(f"{METHODS[method].label} {_small(miss)}" for method, miss in misses.items())
+    listed = ", ".join(f"{METHODS[method].label} {_small(miss)}" for method, miss in misses.items())
     holds = all(miss <= move_limit(method) for method, miss in misses.items())
-    return Verdict(f"largest relative change of the score beyond log2 c: {told}", holds)
+    return Verdict(f"largest relative change of the score beyond log2 c: {listed}", holds)
 
 
 @cache
 def silverman_formula() -> Verdict:
-    """Judge whether `silverman` is the formula of Appendix A, computed here anew."""
+    """Judge whether `silverman` is the formula of Appendix A, computed independently here."""
     misses: list[float] = []
     for n in _SIZES:
         samples = _normal_samples(n)
@@ -194,7 +194,7 @@ def silverman_formula() -> Verdict:
 
 
 def _lscv_by_the_formula(x: Array) -> float:
-    """The paper's criterion at its 60 candidates, summed over all pairs."""
+    """Minimise the paper's criterion over its 60 candidates, by sums over all pairs."""
     n, apart = x.size, x[:, None] - x[None, :]
     grid = 0.2 * bandwidth(x, method="silverman") * 25.0 ** (np.arange(60) / 59.0)
 
@@ -208,7 +208,7 @@ def _lscv_by_the_formula(x: Array) -> float:
 
 @cache
 def lscv_grid() -> Verdict:
-    """Judge whether `lscv` is the minimiser over the grid relative to Silverman's bandwidth, computed here anew."""
+    """Judge whether `lscv` minimises over the grid relative to Silverman's bandwidth, computed independently here."""
     misses: list[float] = []
     for n in _SIZES:
         samples = _normal_samples(n, 10)
@@ -220,21 +220,21 @@ def lscv_grid() -> Verdict:
 @cache
 def rank_identity() -> Verdict:
     """Judge whether a new observation leaves the sample's range with probability 2/(n + 1)."""
-    count, told, sure = 40_000, [], True
+    count, listed, sure = 40_000, [], True
     for n in _SIZES:
         values = np.random.default_rng([_SEED, n, count]).standard_normal((count, n + 1))
         new, old = values[:, -1], values[:, :-1]
-        share = float(np.mean((new < old.min(axis=1)) | (new > old.max(axis=1))))
+        fraction = float(np.mean((new < old.min(axis=1)) | (new > old.max(axis=1))))
         exact = 2.0 / (n + 1.0)
-        sure &= abs(share - exact) <= 3.0 * math.sqrt(exact * (1.0 - exact) / count)
-        told.append(f"{100 * share:.2f} % for {100 * exact:.2f} % (n = {n})")
-    return Verdict(f"of {count} normal samples: {', '.join(told)}", sure)
+        sure &= abs(fraction - exact) <= 3.0 * math.sqrt(exact * (1.0 - exact) / count)
+        listed.append(f"{100 * fraction:.2f} % for {100 * exact:.2f} % (n = {n})")
+    return Verdict(f"of {count} normal samples: {', '.join(listed)}", sure)
 
 
 @cache
 def undersmoothing() -> Verdict:
-    """Judge whether the classical selectors' worst scores in tiny normal samples come with far too small bandwidths."""
-    n, count, told, holds = 5, 1000, [], True
+    """Judge whether the classical selectors' worst scores in tiny normal samples come with tiny bandwidths."""
+    n, count, listed, holds = 5, 1000, [], True
     samples = _normal_samples(n, count)
     silverman = _bandwidths(samples, "silverman")
     for method in CLASSICAL:
@@ -242,9 +242,9 @@ def undersmoothing() -> Verdict:
         h = np.where(np.isnan(h), silverman, h)
         excess = _normal_scores(samples, h, 0.0, 1.0) - 0.5 * math.log2(2.0 * math.pi * math.e)
         worst = np.argsort(excess)[-count // 100 :]
-        share, usual, small = excess[worst].sum() / excess.sum(), np.median(h), np.median(h[worst])
-        holds &= bool(share > 0.5 and small < 0.5 * usual)
-        told.append(f"{METHODS[method].label} {100 * share:.0f} % (h {small:.3f} there, {usual:.3f} in all)")
+        fraction, usual, small = excess[worst].sum() / excess.sum(), np.median(h), np.median(h[worst])
+        holds &= bool(fraction > 0.5 and small < 0.5 * usual)
+        listed.append(f"{METHODS[method].label} {100 * fraction:.0f} % (h {small:.3f} there, {usual:.3f} in all)")
     return Verdict(
-        f"of {count} fresh samples of {n}, the worst hundredth carries of the whole excess: {', '.join(told)}", holds
+        f"of {count} fresh samples of {n}, the worst hundredth carries of the whole excess: {', '.join(listed)}", holds
     )

@@ -3,21 +3,17 @@
 Task i under a seed is the same in every batch that holds it, on any number of threads.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from amortized_kde._types import Array, Index
-from amortized_kde.data.sample import Samples
-from amortized_kde.errors import InvalidParameterError
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.research.tasks.batch import given_sizes
-from amortized_kde.research.tasks.broad.bounded import PoolRows
+from amortized_kde.research.tasks.batch import FlatSamples, check_counts, given_sizes, mean_bits
 from amortized_kde.research.tasks.broad.bounds import CHANCES, PILOT, measure, plan_bounds, set_bounds
 from amortized_kde.research.tasks.broad.kinds import (
     KINDS,
@@ -26,24 +22,25 @@ from amortized_kde.research.tasks.broad.kinds import (
     choose_known_bounds,
     choose_sizes,
 )
-from amortized_kde.research.tasks.broad.settings import Settings, fill_settings
+from amortized_kde.research.tasks.broad.settings import Settings, Sources, fill_settings
 from amortized_kde.research.tasks.broad.ties import Ties, choose_ties, tie_samples
-from amortized_kde.research.tasks.compounds import Compounds, empty_parts, truncate
+from amortized_kde.research.tasks.compounds import Compounds, truncate
 from amortized_kde.research.tasks.mixtures import PAPER
 from amortized_kde.research.tasks.pool import make_pool
+from amortized_kde.research.tasks.sampling import empty_parts
 
 Sizes = int | range | Sequence[int] | Index
 
-# Streams of their own, none of which another world draws from.
+# Streams from which no other world draws.
 _KIND, _KNOWN_BOUNDS, _SIZE, _SETTING, _PILOT, _SAMPLE, _DRAWS, _TIES = range(100, 108)
-# The families of the paper, but not the settings on which its tables are made.
+# Not the pool from which the paper's tables are made.
 _POOL_SEED = 20_270
 # A setting and a draw cost about as much as this many additions.
 _SETTING_COST, _COST = 3000.0, 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class BroadBatch:
+class BroadBatch(FlatSamples):
     """Tasks: sample t is ``values[offsets[t]:offsets[t + 1]]``, ascending, and is judged at ``draws[t]``.
 
     Attributes
@@ -57,49 +54,34 @@ class BroadBatch:
     lower, upper : array of shape (tasks,)
         The bounds that an estimator knows, infinite where open. Samples and draws lie inside.
     kinds : array of shape (tasks,), int64
-        What the density is, an index into `KINDS`.
+        The kind of the density, an index into `KINDS`.
     known_bounds : array of shape (tasks,), int64
         Which bounds are known, an index into `KNOWN_BOUNDS`: 0, both natural ones; 1, one; 2, none; 3, two that are
         far wider than the data.
     units : array of shape (tasks,)
-        To what the sample was rounded; 0 where it was not.
+        The unit to which the sample was rounded; 0 where it was not.
     resampled : array of shape (tasks,), bool
         Whether the sample was drawn from itself with replacement.
     truths : Compounds
         The true densities, before rounding.
     """
 
-    values: Array
-    offsets: Index
     draws: Array
     lower: Array
     upper: Array
     kinds: Index
     known_bounds: Index
     units: Array
-    resampled: NDArray[np.bool_]
+    resampled: Flags
     truths: Compounds
 
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-    @property
-    def sizes(self) -> Index:
-        """The n of each task."""
-        return np.diff(self.offsets)
-
-    @property
-    def samples(self) -> Samples:
-        """The samples as the rest of the package takes them."""
-        return Samples(self.values, self.offsets, (len(self),), np.zeros(len(self), bool))
-
     def true_logpdf(self, x: ArrayLike) -> Array:
-        """Give the natural log of the true densities (tasks, m) at x, (m,) for all or (tasks, m)."""
+        """Return the natural log of the true densities (tasks, m) at x, (m,) for all or (tasks, m)."""
         return self.truths.logpdf(x)
 
     def true_scores(self) -> Array:
-        """Give the mean score (tasks,), in bits, of each true density at its own draws."""
-        return np.asarray(self.true_logpdf(self.draws).mean(axis=1) / -math.log(2.0))
+        """Return the mean score (tasks,), in bits, of each true density at its own draws."""
+        return mean_bits(self.true_logpdf(self.draws))
 
 
 def broad_batch(
@@ -119,9 +101,9 @@ def broad_batch(
     Parameters
     ----------
     count : int
-        How many tasks.
+        Number of tasks.
     seed : int
-        Names the endless sequence of tasks, of which this is a run.
+        Names the infinite sequence of tasks from which these are taken.
     first : int
         Index of the first task.
     draws : int
@@ -130,13 +112,13 @@ def broad_batch(
         One n for all; a range from which each task draws its own, uniformly; or the n of each. By default n is
         log-uniform on 1 .. 4096, and for one task in four uniform on 5 .. 256.
     large : float
-        Between 0 and 1: how often, of the log-uniform ones, sizes above 256 come, relative to that.
+        Between 0 and 1: factor of the probability of log-uniform sizes above 256.
     kinds : sequence of str, optional
         Only these of `KINDS`.
     known_bounds : sequence of int, optional
         Only these indices into `KNOWN_BOUNDS`. Samples of one value have at least one known bound even so.
     threads : int, optional
-        The most threads to use; the tasks do not depend on it.
+        At most this many threads; default: all cores. The tasks do not depend on it.
 
     Raises
     ------
@@ -151,10 +133,7 @@ def broad_batch(
     >>> bool((np.isfinite(batch.lower) ^ np.isfinite(batch.upper)).all())
     True
     """
-    if count < 1 or first < 0 or draws < 0 or seed < 0:
-        raise InvalidParameterError(
-            f"count must be at least 1, and first, draws and seed at least 0, not {count}, {first}, {draws}, {seed}."
-        )
+    check_counts(count, first, draws, seed)
     size_words = stream_words(seed, _SIZE)
     if sizes is None:
         chosen_sizes = choose_sizes(indexed_uniforms(size_words, first, count), large=large)
@@ -168,14 +147,14 @@ def broad_batch(
 
 
 @cache
-def _pool() -> PoolRows:
-    made = make_pool(seed=_POOL_SEED).densities
-    return PoolRows(made.codes, made.origins, made.slopes, made.shapes)
+def _sources() -> Sources:
+    pool = make_pool(seed=_POOL_SEED).densities
+    return Sources(PAPER.constants, pool.codes, pool.origins, pool.slopes, pool.shapes)
 
 
 @dataclass(frozen=True)
 class _Making:
-    """The address of a run of tasks, and the steps in which they are made."""
+    """The address of a run of tasks, and the steps that make them."""
 
     seed: int
     first: int
@@ -200,13 +179,13 @@ class _Making:
     def _settings(self, kinds: Index, known_bounds: Index) -> Settings:
         count, words = kinds.size, stream_words(self.seed, _SETTING)
         out = Settings(empty_parts(count), np.empty(count), np.empty(count), np.empty((count, len(CHANCES))))
-        constants, pool = PAPER.constants, _pool()
+        sources = _sources()
         self._run(
-            lambda a, b: fill_settings(out, kinds, known_bounds, constants, pool, words, self.first, a, b),
+            lambda a, b: fill_settings(out, kinds, known_bounds, sources, words, self.first, a, b),
             count,
             _SETTING_COST * count,
         )
-        # As in `draw_mixtures`: a draw finds its component sooner, and no law changes.
+        # As in `draw_mixtures`: a draw finds its component sooner, and the law is the same.
         mixtures = kinds == KINDS.index("mixture")
         out.parts.weights[mixtures] = -np.sort(-out.parts.weights[mixtures], axis=1)
         return out
@@ -231,7 +210,7 @@ class _Making:
 
 
 def _free_constants(values: Array, offsets: Index, steps: Array, lower: Array, upper: Array) -> None:
-    """Move bounds away from constant samples that lie on them, by a unit: no density lives on a point."""
+    """Move bounds away from constant samples that lie on them, by a unit: a point has no density."""
     smallest, constant = values[offsets[:-1]], values[offsets[:-1]] == values[offsets[1:] - 1]
     lower -= np.where(constant & (smallest <= lower), steps, 0.0)
     upper += np.where(constant & (smallest >= upper), steps, 0.0)

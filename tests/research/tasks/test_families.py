@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.research.tasks import FAMILIES, draw_settings
 from amortized_kde.research.tasks.densities import mass_inside
-from amortized_kde.research.tasks.scale import place, solve_slopes
+from amortized_kde.research.tasks.families import place, solve_slopes
 from amortized_kde.research.tasks.standard import CODES, STANDARDS
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.research.tasks.forms import FORMS
-from amortized_kde.research.tasks.standard import STANDARDS
+from amortized_kde.research.tasks.standard import FORMS, STANDARDS
 
 TWINS = {
     "normal": (stats.norm(), (1.0, 1.0)),

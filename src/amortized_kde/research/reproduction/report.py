@@ -1,23 +1,85 @@
-"""The report of a reproduction: one page with the figures, the tables, every claim, and the cases we lose.
+"""The report of a reproduction, README.md: figures, tables, every claim, and the cases we lose.
 
-A folder of tables enters, its README.md leaves. The same tables give the same bytes; nothing is computed here but
-Markdown.
+The same tables give the same bytes.
 """
 
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from amortized_kde.research.reproduction.claims import NOT_JUDGED, judge_claims
+from amortized_kde.research.reproduction import report_tables as tables
+from amortized_kde.research.reproduction.claims import NOT_JUDGED, Claim, judge_claims
 from amortized_kde.research.reproduction.claims.tables import LARGE_N
-from amortized_kde.research.reproduction.claims.verdicts import Claim, Verdict
-from amortized_kde.research.reproduction.evidence import Evidence, read_evidence
-from amortized_kde.research.reproduction.report import tables
-from amortized_kde.research.reproduction.report.losses import family_losses, family_table, losses_by_size
-from amortized_kde.research.reproduction.report.markdown import section, table
-from amortized_kde.research.reproduction.report.words import BED_TITLES, CAPTIONS, FILES, HOW_TO_READ
+from amortized_kde.research.reproduction.evidence import Evidence, Verdict, read_evidence
+from amortized_kde.research.reproduction.report_tables import BED_TITLES, section, table
 
 Judged = dict[str, list[tuple[Claim, Verdict]]]
+
+_PANEL = (
+    "Below: the difference to {reference} on the same tasks, in milli-bits (linear within ±10, logarithmic beyond), "
+    "with 90 % limits of paired differences (none if there are too few chunks); bands that reach below the panel are "
+    "cut."
+)
+
+_CAPTIONS: dict[str, tuple[str, str]] = {
+    "figure1_gaussian": (
+        "Figure 1: Gaussian sampling.",
+        "Mean score against sample size on the whole line, with 90 % bootstrap bands; dashed: the true density. "
+        "Horizontal axis linear to n = 20 and logarithmic above; vertical axis linear to 4.5 bits and logarithmic "
+        "above. " + _PANEL.format(reference="the amortized selector"),
+    ),
+    "figure2_multifamily": (
+        "Figure 2: ten bounded families on [−1, 1].",
+        "As Figure 1, averaged equally over the families; black: the true densities. The vertical axis is linear up "
+        "to three times the worst learned excess above the true density, rounded to half bits. "
+        + _PANEL.format(reference="the multi-family-trained selector"),
+    ),
+    "figure3_gmm": (
+        "Figure 3: mixtures of 32 Gaussians on [−1, 1].",
+        "As Figure 2. " + _PANEL.format(reference="the selector trained on K = 32"),
+    ),
+    "figure4_gmm_on_families": (
+        "Figure 4: selectors trained on mixtures, judged on the ten families.",
+        "As Figure 2, with the same tasks. " + _PANEL.format(reference="the selector trained on K = 32"),
+    ),
+    "figure5_excess": (
+        "Figure 5 (not in the paper): mean excess over the true density.",
+        "Both axes logarithmic; bands as above. Beyond the paper's methods: leave-one-out likelihood, and the oracle, "
+        "the best single bandwidth for each task, which no selector of one bandwidth can go below.",
+    ),
+    "ablations": (
+        "Training with and without bounds (not in the paper).",
+        "How wide the chosen bandwidths are against the best single one of each task, by sample size; short trainings, "
+        "all judged on bounded tasks.",
+    ),
+}
+
+_HOW_TO_READ = (
+    "Scores are in bits, lower is better; one bit less is twice the density at the outcomes. The *excess* is a score "
+    "minus that of the true density on the same task and draws. All methods see the same tasks and draws. Limits in "
+    "square brackets are the 5 % and 95 % points of 1000 paired bootstrap means over task indices. No score has a "
+    "floor or a cap: a few tasks on which a classical selector undersmooths severely can make its mean, so the median "
+    "task is shown too."
+)
+
+_FILES: dict[str, str] = {
+    "gaussian.csv": "Gaussian sampling: for every n and method the mean score, mean and median excess, their limits, "
+    "and for how many samples the method had no answer (Silverman's bandwidth was used there)",
+    "multifamily.csv": "the same for the ten families (Figures 2 and 4)",
+    "gmm.csv": "the same for mixtures of 32 Gaussians (Figure 3)",
+    "families.csv": "mean excess and its standard error by family, n and method",
+    "chunks_gaussian.csv": "mean scores by chunk of tasks: what `--verify` computes anew, and what paired limits are "
+    "made of",
+    "chunks_multifamily.csv": "the same for the ten families",
+    "chunks_gmm.csv": "the same for the mixtures",
+    "quadrature.csv": "Gaussian sampling: the 256-node sum against the integral",
+    "penalties.csv": "scores against a 50-digit computation",
+    "ablations.csv": "short trainings under other conditions",
+    "table1_ranges.csv": "Table 1: realised parameter ranges",
+    "table2_modes.csv": "Table 2: numbers of modes",
+    "table2_readings.csv": "Table 2 under other readings of “2 % relative prominence”: largest difference in points",
+    "run.json": "how and when the tables were made",
+}
 
 
 def write_report(folder: Path) -> Path:
@@ -26,7 +88,7 @@ def write_report(folder: Path) -> Path:
     Parameters
     ----------
     folder : Path
-        Where ``reproduce`` wrote its tables. What is missing is left out, and its claims are "not run".
+        Where ``reproduce`` wrote its tables. Missing tables are left out, and their claims are "not run".
 
     Returns
     -------
@@ -39,9 +101,9 @@ def write_report(folder: Path) -> Path:
         "# The paper's evidence, made by this code",
         "Written by `amortized-kde reproduce`; changes by hand are lost.",
         _how_it_was_made(evidence.run),
-        section("How to read it", HOW_TO_READ, _about_limits(evidence)),
+        section("How to read it", _HOW_TO_READ, _about_limits(evidence)),
         section("In short", _in_short(judged)),
-        section("Figures", *(_figure(evidence, name) for name in CAPTIONS)),
+        section("Figures", *(_figure(evidence, name) for name in _CAPTIONS)),
         section("Scores", *(_scores(evidence, name) for name in evidence.beds)),
         _claims(judged),
         _losses(evidence),
@@ -83,17 +145,20 @@ def _minutes(seconds: float | None) -> str:
 
 
 def _about_limits(evidence: Evidence) -> str:
-    """How the limits of paired differences came about, bed by bed."""
+    """Say how the limits of paired differences were computed, bed by bed."""
     if not evidence.beds:
         return ""
     few = "too few chunks, so the worse ends of the two excess intervals are taken, which are too wide"
-    told = [
+    listed = [
         f"{BED_TITLES[name]}: "
         + (f"{bed.weights.shape[1]} of {bed.weights[0, 0]:.0f} tasks a size" if bed.chunks else few)
         for name, bed in evidence.beds.items()
     ]
     surely = "“Surely” means that the 90 % limits of the paired difference of two methods do not hold zero"
-    return f"{surely}; they come from a paired bootstrap over chunks of tasks ({'; '.join(told)})."
+    return f"{surely}; they come from a paired bootstrap over chunks of tasks ({'; '.join(listed)})."
+
+
+_KINDS = ("hold", "hold with exceptions", "do not hold", "not run")
 
 
 def _in_short(judged: Judged) -> str:
@@ -106,11 +171,8 @@ def _in_short(judged: Judged) -> str:
         for claim, verdict in found
         if verdict.holds is False
     ]
-    told = "\n".join(["Those that do not hold, or not everywhere:", "", *failed]) if failed else ""
-    return "\n\n".join(part for part in (f"Of {len(verdicts)} claims: {counts}.", told) if part)
-
-
-_KINDS = ("hold", "hold with exceptions", "do not hold", "not run")
+    listed = "\n".join(["Those that do not hold, or not everywhere:", "", *failed]) if failed else ""
+    return "\n\n".join(part for part in (f"Of {len(verdicts)} claims: {counts}.", listed) if part)
 
 
 def _kind(verdict: Verdict) -> str:
@@ -122,7 +184,7 @@ def _kind(verdict: Verdict) -> str:
 def _figure(evidence: Evidence, name: str) -> str:
     if not (evidence.folder / f"{name}.png").is_file():
         return ""
-    title, caption = CAPTIONS[name]
+    title, caption = _CAPTIONS[name]
     return f"![{title}]({name}.png)\n\n**{title}** {caption} ([SVG]({name}.svg))"
 
 
@@ -149,18 +211,18 @@ def _losses(evidence: Evidence) -> str:
     by_family = "Mean excess by family, in bits, over {}; bold: the lowest selector."
     shown = {"all n (the smallest make the classical means)": 0, f"n >= {LARGE_N}": LARGE_N}
     sure = "Sizes at which another selector has less excess in a family, by more than two standard errors:"
-    lost = family_losses(evidence)
+    lost = tables.family_losses(evidence)
     return section(
         "Cases we lose",
         "Every bed and size at which a classical selector, leave-one-out likelihood or another learned selector has a "
         "lower mean score than an amortized one."
         if evidence.beds
         else "",
-        losses_by_size(evidence),
+        tables.losses_by_size(evidence),
         *(
-            f"{by_family.format(words)}\n\n{family_table(evidence, least=least)}"
+            f"{by_family.format(words)}\n\n{tables.family_table(evidence, least=least)}"
             for words, least in shown.items()
-            if family_table(evidence, least=least)
+            if tables.family_table(evidence, least=least)
         ),
         f"{sure}\n\n{lost}" if lost else "",
     )
@@ -178,5 +240,5 @@ def _tables(evidence: Evidence) -> str:
 
 
 def _files(evidence: Evidence) -> str:
-    rows = [[f"[`{name}`]({name})", words] for name, words in FILES.items() if (evidence.folder / name).is_file()]
+    rows = [[f"[`{name}`]({name})", words] for name, words in _FILES.items() if (evidence.folder / name).is_file()]
     return table(["file", "what it holds"], rows, text=2) if rows else ""
