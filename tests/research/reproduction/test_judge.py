@@ -102,7 +102,8 @@ def test_fifty_digits_for_clusters_and_outliers(h, limits):
     at = np.sort(np.random.default_rng(2).uniform(-1.0, 1.0, (1, 70)), axis=1)
     at[0, -1] = 1.0
     scores, slopes = np.empty(1), np.empty(1)
-    exact_score_rows(values, np.array([0, 5]), np.array([h]), limits, at, np.full(70, 1 / 70), scores, slopes, 0, 1)
+    rows = JudgedRows(values, np.array([0, 5]), np.array([h]), *limits, at, np.full(70, 1 / 70))
+    exact_score_rows(rows, scores, slopes, 0, 1)
     with mpmath.workdps(50):
         root = mpmath.mpf(h) * mpmath.sqrt(2)
         inside = sum((mpmath.erf((limits[1] - x) / root) - mpmath.erf((limits[0] - x) / root)) / 2 for x in values)
