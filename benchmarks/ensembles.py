@@ -147,17 +147,17 @@ def rivals(x: Array, y: Array, h: Array, truth: Array, repeats: int) -> Iterator
 
 
 def ours(x: Array, y: Array, h: Array, truth: Array, repeats: int) -> Iterator[Row]:
-    methods = {
-        "score, bandwidth given": h,
-        "bandwidth and score": "amortized:single",
-        "score, adaptive": "amortized:adaptive",
+    options = {
+        "score, bandwidth given": {"bandwidth": h},
+        "bandwidth and score": {"method": "amortized:single"},
+        "score, adaptive": {"method": "amortized:adaptive"},
     }
     for threads in sorted({1, available_threads()}):
-        for what, method in methods.items():
-            if threads == 1 < available_threads() and isinstance(method, str):
+        for what, given in options.items():
+            if threads == 1 < available_threads() and "method" in given:
                 # What one thread does of these, dask's one worker tells.
                 continue
-            work = partial(ensembles.log_scores, x, y, method=method, threads=threads)
+            work = partial(ensembles.log_scores, x, y, threads=threads, **given)
             yield judged("amortized-kde", what, work, truth, repeats, threads)
 
 

@@ -17,7 +17,7 @@ import xarray as xr
 import amortized_kde.integrations.xarray  # noqa: F401  (registers .akde)
 from amortized_kde.cli import app
 from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
-from amortized_kde.integrations.xarray.archives import rows_of
+from amortized_kde.integrations.xarray import rows_of
 from amortized_kde.research.training.archive.pairs import read_pairs
 from amortized_kde.research.training.archive.recipe import archive_recipe
 from amortized_kde.research.training.archive.report import table_lines

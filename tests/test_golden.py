@@ -290,7 +290,7 @@ def answers(name):
         if name == "archive":
             return training_losses(name)
         if name == "bandwidth":
-            return {**ensemble_answers({"method": 0.4}), **paper_features()}
+            return {**ensemble_answers({"bandwidth": 0.4}), **paper_features()}
         if name in CLASSICAL:
             return {**selector_answers(name), **(ensemble_answers({"method": name}) if name == "silverman" else {})}
         out = selector_answers(f"amortized:{name}")

@@ -49,7 +49,7 @@ def stored(tmp_path, forecasts):
 
 def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
     # Blocks of three cells, of which none is all there is.
-    monkeypatch.setattr(files, "_CELLS", 3)
+    monkeypatch.setattr(files, "_BLOCK_CELLS", 3)
     path, obs, out = stored
     status, said, _ = run(
         *("ensemble", path, "--var", "t2m", "--dim", "number", "--obs", obs, "--bounds", *BOUNDS, "--above", "8,12"),

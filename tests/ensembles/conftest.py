@@ -1,16 +1,16 @@
-"""What the tests of ensembles share: forecasts with missing members, and the slow way to ask them."""
+"""What the tests of ensembles share: forecasts with missing members, and one density per cell as the slow way."""
 
 import numpy as np
 import pytest
 
 import amortized_kde as akde
 
-METHODS = ["amortized", "silverman", "amortized:gmm32", "number"]
+METHODS = ["amortized", "silverman", "amortized:gmm32", "given"]
 BOUNDS = [None, (0.0, None), (None, 40.0), (0.0, 40.0)]
 
 
 class Forecasts:
-    """Members (2, 4, 21), some missing, what came true, and one density a cell made by `fit` or `KernelDensity`."""
+    """Members (2, 4, 21), some missing, observations, and one density per cell made by `fit` or `KernelDensity`."""
 
     def __init__(self, method, bounds):
         self.adaptive = method == "amortized"
@@ -20,18 +20,18 @@ class Forecasts:
         self.members[1, 3, ::2] = np.nan
         self.obs = rng.gamma(1.5, 2.0, (2, 4))
         h = rng.uniform(0.2, 1.0, (2, 4))
-        self.options = {"bounds": bounds, "method": h if method == "number" else method}
+        self.options = {"bounds": bounds, **({"bandwidth": h} if method == "given" else {"method": method})}
         self.densities = np.empty((2, 4), object)
         for cell in np.ndindex(2, 4):
             present = self.members[cell][~np.isnan(self.members[cell])]
-            if method == "number":
+            if method == "given":
                 self.densities[cell] = akde.KernelDensity(present, h[cell], bounds=bounds)
             else:
                 self.densities[cell] = akde.fit(present, bounds=bounds, method=method)
 
-    def each(self, ask):
-        """What ``ask(density, observation)`` gives for every cell."""
-        cells = [ask(self.densities[cell], self.obs[cell]) for cell in np.ndindex(2, 4)]
+    def each(self, evaluate):
+        """Return ``evaluate(density, observation)`` of every cell."""
+        cells = [evaluate(self.densities[cell], self.obs[cell]) for cell in np.ndindex(2, 4)]
         return np.array(cells).reshape(2, 4, *np.shape(cells[0]))
 
 

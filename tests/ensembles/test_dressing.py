@@ -45,7 +45,7 @@ def test_members_at_atoms_stay_and_no_other_joins_them():
     assert ((out == 0.0) == (x == 0.0)).all()
     others = dressed(x[..., 3:], Dressing(-0.5, 1.0, 2.0, (0, None)))
     np.testing.assert_allclose(out[..., 3:], others, atol=1e-300)
-    scores = log_scores(out, np.full((3, 4), 1.0), bounds=(0, None), atoms=(0,), method=1.0)
+    scores = log_scores(out, np.full((3, 4), 1.0), bounds=(0, None), atoms=(0,), bandwidth=1.0)
     assert np.isfinite(scores).all()
 
 

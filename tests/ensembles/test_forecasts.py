@@ -29,24 +29,24 @@ def test_quantiles_are_those_of_every_cell(forecasts):
 def test_shapes_and_arguments_of_each_cell():
     rng = np.random.default_rng(2)
     x, at = rng.normal(size=(3, 4, 15)), rng.normal(size=(3, 4, 2))
-    all_of_them = densities(x, at, method=0.3)
+    all_of_them = densities(x, at, bandwidth=0.3)
     assert all_of_them.shape == (3, 4, 2)
-    assert densities(x, 0.5, method=0.3).shape == (3, 4)
-    assert np.array_equal(densities(x[1, 2], at[1, 2], method=0.3), all_of_them[1, 2])
-    assert np.array_equal(densities(x, at[:1, :1], method=0.3)[0, 0], all_of_them[0, 0])
-    assert quantiles(x[0, 0], 0.5, method=0.3).shape == ()
+    assert densities(x, 0.5, bandwidth=0.3).shape == (3, 4)
+    assert np.array_equal(densities(x[1, 2], at[1, 2], bandwidth=0.3), all_of_them[1, 2])
+    assert np.array_equal(densities(x, at[:1, :1], bandwidth=0.3)[0, 0], all_of_them[0, 0])
+    assert quantiles(x[0, 0], 0.5, bandwidth=0.3).shape == ()
     assert probabilities(np.empty((0, 4)), [1.0, 2.0]).shape == (0, 2)
     assert quantiles(np.empty((0, 4)), [0.1]).shape == (0, 1)
-    ragged = densities([[1.0], [1.0, 2.0]], [1.5], method=0.5)
+    ragged = densities([[1.0], [1.0, 2.0]], [1.5], bandwidth=0.5)
     assert ragged[1, 0] == pytest.approx(akde.KernelDensity([1.0, 2.0], 0.5).pdf(1.5), rel=1e-14)
 
 
 def test_far_tails_keep_their_digits():
     d = akde.KernelDensity([0.0, 1.0], 0.1)
-    assert probabilities([[0.0, 1.0]], 3.5, above=True, method=0.1)[0] == pytest.approx(d.sf(3.5), rel=1e-12)
+    assert probabilities([[0.0, 1.0]], 3.5, above=True, bandwidth=0.1)[0] == pytest.approx(d.sf(3.5), rel=1e-12)
     bounded = akde.KernelDensity([0.2, 0.9], 2.0, bounds=(0, 1))
     for x in (1e-12, 1e-6, 1e-3):
-        found = probabilities([[0.2, 0.9]], x, method=2.0, bounds=(0, 1))[0]
+        found = probabilities([[0.2, 0.9]], x, bandwidth=2.0, bounds=(0, 1))[0]
         assert found == pytest.approx(bounded.cdf(x), rel=1e-12)
 
 
@@ -54,7 +54,7 @@ RAIN = np.array([[0.0, 0.0, 0.0, 1.0, 2.5], [0.0, np.nan, 0.3, 1.0, 4.0], [0.7, 
 
 
 def test_atoms_and_the_density_elsewhere_share_the_probability():
-    options = {"bounds": (0, None), "method": 0.5, "atoms": (0,)}
+    options = {"bounds": (0, None), "bandwidth": 0.5, "atoms": (0,)}
     dry = np.array([3.5 / 6, 1.5 / 5, 0.5 / 6])
     np.testing.assert_allclose(atom_probabilities(RAIN, (0,))[:, 0], dry, rtol=1e-15)
     for row, p in zip(RAIN, dry, strict=True):
@@ -70,7 +70,7 @@ def test_atoms_and_the_density_elsewhere_share_the_probability():
 
 def test_an_atom_inside_makes_the_quantile_wait():
     x, p = [[1.0, 2.0, 2.0, 2.0, 3.5, 4.0]], np.linspace(0.0, 1.0, 201)
-    found = quantiles(x, p, method=0.4, atoms=(2,))[0]
+    found = quantiles(x, p, bandwidth=0.4, atoms=(2,))[0]
     others, share = akde.KernelDensity([1.0, 3.5, 4.0], 0.4), 3.5 / 7
 
     def distribution(t):
@@ -97,11 +97,11 @@ def test_two_atoms_share_with_the_rest():
 def test_climatology_stands_in_where_members_give_no_density():
     past = np.random.default_rng(1).gamma(2.0, size=300)
     x = [[0.0] * 6, [0.0, 0.0, 0.5, 1.0, 2.0, 4.0], [np.nan] * 6]
-    for method in ("amortized", "silverman", 0.4):
-        options = {"bounds": (0, None), "method": method, "atoms": (0,)}
+    for chosen in ({"method": "amortized"}, {"method": "silverman"}, {"bandwidth": 0.4}):
+        options = {"bounds": (0, None), "atoms": (0,), **chosen}
         with pytest.warns(BadRowsWarning, match="1 of 3 samples have no answer.*empty or all missing"):
             found = densities(x, [0.0, 1.0, 3.0], climatology=np.append(past, 0.0), **options)
-        stands = akde.fit(past, bounds=(0, None), method=method if isinstance(method, str) else "amortized:single")
+        stands = akde.fit(past, bounds=(0, None), method=chosen.get("method", "amortized:single"))
         np.testing.assert_allclose(found[0], 0.5 / 7 * stands.pdf([0.0, 1.0, 3.0]), rtol=1e-12)
         np.testing.assert_allclose(found[1], densities(x[1:2], [0.0, 1.0, 3.0], **options)[0], rtol=1e-13)
         assert np.isnan(found[2]).all()
@@ -121,8 +121,10 @@ def test_climatology_stands_in_where_members_give_no_density():
         (lambda x: probabilities(x, ["a"]), InvalidSampleError, "thresholds must hold real numbers"),
         (lambda x: quantiles(x, [1.5]), InvalidParameterError, r"probabilities must lie in \[0, 1\]"),
         (lambda x: quantiles(x, np.nan), InvalidParameterError, r"probabilities must lie in \[0, 1\]"),
-        (lambda x: densities(x, 1.0, method=[0.1, 0.2, 0.3]), InvalidSampleError, r"method have shape \(3,\)"),
+        (lambda x: densities(x, 1.0, bandwidth=[0.1, 0.2, 0.3]), InvalidSampleError, r"bandwidth has shape \(3,\)"),
         (lambda x: densities(x, 1.0, method="silvermann"), InvalidParameterError, "Did you mean 'silverman'"),
+        (lambda x: densities(x, 1.0, method=0.5), InvalidParameterError, "method must be a name .* not 0.5"),
+        (lambda x: densities(x, 1.0, method="scott", bandwidth=0.5), InvalidParameterError, "exclude each other"),
         (lambda x: densities(x, 1.0, atoms=(0, 0)), InvalidParameterError, "different finite numbers"),
         (lambda x: densities(x, 1.0, atoms=(np.nan,)), InvalidParameterError, "different finite numbers"),
         (lambda x: densities(x, 1.0, atoms=(-1,), bounds=(0, 9)), InvalidParameterError, "atom -1 lies outside"),

@@ -63,14 +63,14 @@ def test_closed_form_and_quadrature_agree():
     rng = np.random.default_rng(6)
     x, y, h = rng.normal(size=(5, 30)), rng.normal(size=5), rng.uniform(0.1, 1.0, 5)
     # Bounds so far away that they cut nothing off.
-    np.testing.assert_allclose(crps(x, y, method=h), crps(x, y, method=h, bounds=(-100, 100)), rtol=1e-8)
+    np.testing.assert_allclose(crps(x, y, bandwidth=h), crps(x, y, bandwidth=h, bounds=(-100, 100)), rtol=1e-8)
 
 
 def test_ranked_scores_are_those_of_another_library():
     rng = np.random.default_rng(7)
     x, y = rng.normal(size=(3, 20)), rng.normal(size=3)
     theirs = scoringrules.crps_mixnorm(y, x, np.full((3, 20), 0.4), backend="numpy")
-    np.testing.assert_allclose(crps(x, y, method=0.4), theirs, rtol=1e-12)
+    np.testing.assert_allclose(crps(x, y, bandwidth=0.4), theirs, rtol=1e-12)
 
 
 def test_ranked_scores_at_atoms():
@@ -80,10 +80,10 @@ def test_ranked_scores_at_atoms():
     distribution = p + (1.0 - p) * wet.cdf(t)
     for y in (0.0, 2.0):
         expected = np.sum((distribution - (y <= t)) ** 2) * 5e-5
-        found = crps([rain], [y], bounds=(0, None), method=0.5, atoms=(0,))[0]
+        found = crps([rain], [y], bounds=(0, None), bandwidth=0.5, atoms=(0,))[0]
         assert found == pytest.approx(expected, rel=1e-7)
     # Below its bound an outcome costs its distance and what the distribution costs there.
-    far = crps([rain], [-7.0], bounds=(0, None), method=0.5, atoms=(0,))[0]
+    far = crps([rain], [-7.0], bounds=(0, None), bandwidth=0.5, atoms=(0,))[0]
     assert far == pytest.approx(7.0 + np.sum((1.0 - distribution) ** 2) * 5e-5, rel=1e-7)
 
 
@@ -108,7 +108,7 @@ def test_no_atom_costs_nothing():
 @given(st.integers(0, 20), st.integers(1, 20))
 def test_probabilities_of_atoms_are_the_best_guaranteed(hits, others):
     x = [[0.0] * hits + list(range(1, others + 1))]
-    at, elsewhere = (log_score_parts(x, y, method=1.0, atoms=(0,)).occurrence[0] for y in (0.0, 1.5))
+    at, elsewhere = (log_score_parts(x, y, bandwidth=1.0, atoms=(0,)).occurrence[0] for y in (0.0, 1.5))
     assert 2.0**-at + 2.0**-elsewhere == pytest.approx(1.0, rel=1e-14)
     assert 0.0 < at < math.inf
     assert 0.0 < elsewhere < math.inf
@@ -134,24 +134,25 @@ def test_missing_members_are_as_if_dropped_and_order_is_nothing():
     x, y = rng.normal(size=(1, 30)), [0.3]
     holes = np.full((1, 50), np.nan)
     holes[0, rng.permutation(50)[:30]] = rng.permutation(x[0])
-    for method in ("amortized", "silverman", 0.4):
-        for ask in (log_scores, crps, pit):
-            np.testing.assert_allclose(ask(holes, y, method=method), ask(x, y, method=method), rtol=1e-12)
-        np.testing.assert_allclose(quantiles(holes, 0.2, method=method), quantiles(x, 0.2, method=method), rtol=1e-12)
+    for chosen in ({"method": "amortized"}, {"method": "silverman"}, {"bandwidth": 0.4}):
+        for score in (log_scores, crps, pit):
+            np.testing.assert_allclose(score(holes, y, **chosen), score(x, y, **chosen), rtol=1e-12)
+        np.testing.assert_allclose(quantiles(holes, 0.2, **chosen), quantiles(x, 0.2, **chosen), rtol=1e-12)
 
 
 def test_cells_without_an_answer_are_nan_and_counted():
     x = [[1.0, 2.0, 4.0], [math.nan] * 3, [1.0, math.inf, 2.0], [-1.0, 2.0, 3.0], [3.0, 3.0, 3.0], [1.0, 2.0, 3.0]]
     y = [2.0, 2.0, 2.0, 2.0, 2.0, math.nan]
-    for ask in (log_scores, crps, pit):
-        with pytest.warns(BadRowsWarning) as told:
-            found = ask(x, y, bounds=(0, None), method="silverman")
-        assert "4 of 6 samples have no answer" in str(told[0].message)
+    for score in (log_scores, crps, pit):
+        with pytest.warns(BadRowsWarning) as record:
+            found = score(x, y, bounds=(0, None), method="silverman")
+        assert record[0].filename == __file__
+        assert "4 of 6 samples have no answer" in str(record[0].message)
         for reason in ("infinite value", "empty or all missing", "outside the bounds", "all values are equal"):
-            assert f"1 × {reason}" in str(told[0].message)
+            assert f"1 × {reason}" in str(record[0].message)
         assert np.isnan(found).tolist() == [False, True, True, True, True, True]
     with pytest.warns(BadRowsWarning, match="1 of 2 ensembles have no answer .NaN.: their bandwidth"):
-        assert np.isnan(log_scores([[1.0, 2.0]] * 2, 1.0, method=[0.5, -1.0])).tolist() == [False, True]
+        assert np.isnan(log_scores([[1.0, 2.0]] * 2, 1.0, bandwidth=[0.5, -1.0])).tolist() == [False, True]
 
 
 def test_observations_outside_the_bounds_score_infinity():
@@ -164,47 +165,47 @@ def test_observations_outside_the_bounds_score_infinity():
 
 
 def test_far_observations_have_finite_scores():
-    assert log_scores([[0.0, 1.0]], [1e5], method=1e-3)[0] == pytest.approx(
+    assert log_scores([[0.0, 1.0]], [1e5], bandwidth=1e-3)[0] == pytest.approx(
         akde.log_score(akde.KernelDensity([0.0, 1.0], 1e-3), 1e5), rel=1e-14
     )
     # In units in which bandwidths are tiny, too.
-    shrunk = log_scores([[0.0, 1e-200]], [3e-200], method=1e-200)[0]
-    assert shrunk == pytest.approx(log_scores([[0.0, 1.0]], [3.0], method=1.0)[0] - 200 * math.log2(10.0), rel=1e-12)
+    shrunk = log_scores([[0.0, 1e-200]], [3e-200], bandwidth=1e-200)[0]
+    assert shrunk == pytest.approx(log_scores([[0.0, 1.0]], [3.0], bandwidth=1.0)[0] - 200 * math.log2(10.0), rel=1e-12)
 
 
 @pytest.mark.parametrize("threads", [2, 5])
 def test_threads_and_neighbours_change_no_bit(threads):
     rng = np.random.default_rng(11)
     x, y = rng.gamma(2.0, size=(700, 31)), rng.gamma(2.0, size=700)
-    for method in ("amortized", "silverman", 0.3):
-        options = {"method": method, "bounds": (0, None)}
-        for ask in (log_scores, crps, pit):
-            if ask is crps and method == "amortized":
+    for chosen in ({"method": "amortized"}, {"method": "silverman"}, {"bandwidth": 0.3}):
+        options = {"bounds": (0, None), **chosen}
+        for score in (log_scores, crps, pit):
+            if score is crps and chosen == {"method": "amortized"}:
                 continue
-            one = ask(x, y, threads=1, **options)
-            assert np.array_equal(ask(x, y, threads=threads, **options), one)
-            assert np.array_equal(ask(x[300:302], y[300:302], **options), one[300:302])
+            one = score(x, y, threads=1, **options)
+            assert np.array_equal(score(x, y, threads=threads, **options), one)
+            assert np.array_equal(score(x[300:302], y[300:302], **options), one[300:302])
 
 
 def test_the_callers_arrays_stay():
     rng = np.random.default_rng(3)
     x, y = rng.permutation(np.arange(24.0)).reshape(3, 8), np.array([0.0, 1.0, 2.0])
     before = x.copy(), y.copy()
-    for method in ("amortized", 0.5):
-        log_scores(x, y, method=method, atoms=(0,))
-        probabilities(x, y, method=method)
-        quantiles(x, [0.5], method=method)
+    for chosen in ({"method": "amortized"}, {"bandwidth": 0.5}):
+        log_scores(x, y, atoms=(0,), **chosen)
+        probabilities(x, y, **chosen)
+        quantiles(x, [0.5], **chosen)
     assert np.array_equal(x, before[0])
     assert np.array_equal(y, before[1])
     x.flags.writeable = False
-    log_scores(x, y, method=0.5)
+    log_scores(x, y, bandwidth=0.5)
 
 
 def test_observations_broadcast():
     x = np.random.default_rng(1).normal(size=(2, 3, 7))
-    found = log_scores(x, [0.1, 0.2, 0.3], method=0.4)
-    assert np.array_equal(found[1], log_scores(x[1], [0.1, 0.2, 0.3], method=0.4))
-    assert log_scores(x[0, 0], 0.1, method=0.4).shape == ()
+    found = log_scores(x, [0.1, 0.2, 0.3], bandwidth=0.4)
+    assert np.array_equal(found[1], log_scores(x[1], [0.1, 0.2, 0.3], bandwidth=0.4))
+    assert log_scores(x[0, 0], 0.1, bandwidth=0.4).shape == ()
     assert crps(np.empty((0, 5)), np.empty(0)).shape == (0,)
 
 

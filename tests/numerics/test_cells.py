@@ -5,19 +5,20 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from amortized_kde.numerics.cells import Kernels, inverse_mass_cells, log_density_cells, probability_cells
+from amortized_kde.numerics.cells import Arguments, Kernels, inverse_mass_cells, log_density_cells, probability_cells
 
 
 def three(each):
-    """Three densities of 4, 0 and 2 kernels; the third is asked first."""
+    """Three densities of 4, 0 and 2 kernels; the third is evaluated first."""
     places = np.array([1.0, 0.5, 3.0, 2.0, 7.0, 9.0])
     rates = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 0.1]) if each else np.array([1.0, 5.0, 2.0])
     masses = np.array([0.1, 0.4, 0.2, 0.3, 0.5, 0.5]) if each else np.array([0.25, 0.0, 0.5])
     return Kernels(places, rates, masses, np.array([0, 4, 4]), np.array([4, 4, 6]), each)
 
 
-OWN, EDGES = np.array([2, 0, 1]), np.array([0, 2, 5, 6])
 AT = np.array([6.5, 12.0, 0.0, 2.2, 90.0, 1.0])
+ROWS = Arguments(AT, np.array([2, 0, 1]), np.array([0, 2, 5, 6]))
+DENSITY = [2, 2, 0, 0, 0, 1]
 
 
 def slow(kernels, x, d, term):
@@ -29,9 +30,10 @@ def slow(kernels, x, d, term):
 @pytest.mark.parametrize("each", [False, True])
 def test_log_densities_are_sums_over_kernels(each):
     kernels, out = three(each), np.empty(6)
-    log_density_cells(*kernels, OWN, AT, EDGES, out, 0, 3)
-    rows = np.repeat(OWN, np.diff(EDGES))
-    expected = [slow(kernels, x, d, lambda x, p, r: r * norm.pdf((x - p) * r)) for x, d in zip(AT, rows, strict=True)]
+    log_density_cells(kernels, ROWS, out, 0, 3)
+    expected = [
+        slow(kernels, x, d, lambda x, p, r: r * norm.pdf((x - p) * r)) for x, d in zip(AT, DENSITY, strict=True)
+    ]
     np.testing.assert_allclose(np.exp(out[[0, 1, 2, 3]]), expected[:4], rtol=1e-13)
     # Far out the nearest kernel is all there is.
     far = (
@@ -47,24 +49,23 @@ def test_log_densities_are_sums_over_kernels(each):
 def test_probabilities_are_sums_over_kernels(each, sign, bound):
     kernels, out = three(each), np.empty(6)
     bound = -sign * bound if bound else (-1.0 if sign > 0.0 else 95.0)
-    probability_cells(*kernels, OWN, AT, EDGES, bound, sign, out, 0, 3)
-    rows = np.repeat(OWN, np.diff(EDGES))
+    probability_cells(kernels, ROWS, bound, sign, out, 0, 3)
 
     def between(x, p, r):
         return ndtr(sign * (x - p) * r) - ndtr(sign * (bound - p) * r)
 
-    expected = [slow(kernels, x, d, between) for x, d in zip(AT, rows, strict=True)]
+    expected = [slow(kernels, x, d, between) for x, d in zip(AT, DENSITY, strict=True)]
     np.testing.assert_allclose(out[:5], np.minimum(expected[:5], 1.0), rtol=1e-12, atol=1e-300)
     assert math.isnan(out[5])
 
 
 def test_an_infinite_or_missing_argument():
     kernels, out = three(False), np.empty(3)
-    at, edges, own = np.array([math.inf, -math.inf, math.nan]), np.array([0, 3]), np.array([0])
-    log_density_cells(*kernels, own, at, edges, out, 0, 1)
+    rows = Arguments(np.array([math.inf, -math.inf, math.nan]), np.array([0]), np.array([0, 3]))
+    log_density_cells(kernels, rows, out, 0, 1)
     assert out[:2].tolist() == [-math.inf, -math.inf]
     assert math.isnan(out[2])
-    probability_cells(*kernels, own, at, edges, -math.inf, 1.0, out, 0, 1)
+    probability_cells(kernels, rows, -math.inf, 1.0, out, 0, 1)
     assert out[:2].tolist() == [1.0, 0.0]
     assert math.isnan(out[2])
 
@@ -78,7 +79,7 @@ def test_masses_inside_bounds_add_up_to_one():
 
 def test_spreading_rates_and_masses_changes_nothing():
     kernels, out, other = three(False), np.empty(6), np.empty(6)
-    log_density_cells(*kernels, OWN, AT, EDGES, out, 0, 3)
-    log_density_cells(*kernels.spread(), OWN, AT, EDGES, other, 0, 3)
+    log_density_cells(kernels, ROWS, out, 0, 3)
+    log_density_cells(kernels.spread(), ROWS, other, 0, 3)
     assert np.array_equal(out, other, equal_nan=True)
     assert three(True).spread().each

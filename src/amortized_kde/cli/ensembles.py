@@ -77,8 +77,7 @@ def ensemble(
         x = x.akde.dressed(dress, dim)
     truth = None if obs is None else files.open_observations(obs, obs_var, x)
     options: dict[str, Any] = {"bounds": read_limits(bounds), "atoms": read_numbers_list(atoms, "--atoms")}
-    if method is not None or bandwidth is not None:
-        options["method"] = method if bandwidth is None else bandwidth
+    options |= {"method": method, "bandwidth": bandwidth}
     if climatology is not None:
         options["climatology"] = files.open_observations(climatology, obs_var, x).values
     wanted = read_numbers_list(quantiles or (None if obs or above else _USUAL), "--quantiles")
@@ -121,7 +120,7 @@ def _results(
         results.append(labelled.quantiles(x, quantiles, dim, **options))
     if options["atoms"]:
         results.append(labelled.atom_probabilities(x, options["atoms"], dim, bounds=options["bounds"]))
-    elif isinstance(options.get("method", ""), str):
+    elif options["bandwidth"] is None:
         results.append(labelled.bandwidth(x, dim, **options))
     return results
 

@@ -144,7 +144,7 @@ def _train_archive(
     resume: bool,
 ) -> None:
     """Train on a file; print where the model is, and how it scores on held-out time."""
-    from amortized_kde.integrations.xarray.archives import read_archive
+    from amortized_kde.integrations.xarray.files import read_archive
 
     with _training_extra():
         from amortized_kde.research.training.archive.train import split_pairs, train_archive

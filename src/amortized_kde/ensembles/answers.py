@@ -1,130 +1,248 @@
-"""What is asked of checked ensembles, computed without a word: arrays leave, and the selector's codes of the cells.
+"""The core of the array functions and of the labelled ones: members, arguments and `Options` to arrays.
 
-The functions that people call, `forecasts.py` and `verification.py`, read and warn; labelled arrays come here directly,
-for a warning on a worker is heard by nobody.
+Every function takes members of shape (..., n), returns an array of the cells' shape (...) or (..., m), and warns of
+cells without an answer, if `options` say so.
 """
 
 import math
+import warnings
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from amortized_kde._outcome import OK, Selection
 from amortized_kde._types import Array, Index
-from amortized_kde.ensembles.atoms import atom_shares, atoms_below, which_atom
+from amortized_kde.data.sample import Samples
 from amortized_kde.ensembles.estimates import Estimates, estimate_runs
-from amortized_kde.ensembles.inverse import quantiles_of
-from amortized_kde.ensembles.ranked import crps_of
-from amortized_kde.ensembles.reading import Ensembles
+from amortized_kde.ensembles.options import (
+    Ensembles,
+    Members,
+    Options,
+    check_probabilities,
+    read_arguments,
+    read_ensembles,
+    read_observations,
+)
+from amortized_kde.errors import BadRowsWarning, InvalidParameterError
+from amortized_kde.estimate import warn_of_rows
+from amortized_kde.numerics.cells import Arguments
+from amortized_kde.numerics.streams import stream_words, uniforms_at
 
 _LN2 = math.log(2.0)
+# The stream from which randomised PIT values are drawn.
+_PIT_PURPOSE = 8
 
 
-class Answers(NamedTuple):
-    """Numbers, one row or one entry a cell, and the codes of the cells."""
-
-    values: Array
-    codes: Index
-
-
-def _ask(ensembles: Ensembles, ask: Callable[[Estimates, Array], Array], at: Array) -> Answers:
-    """Run by run, what ``ask(estimates, rows of at)`` gives; NaN where a cell has no answer."""
-    out = np.empty(at.shape)
-
-    def work(estimates: Estimates) -> None:
-        rows = slice(estimates.start, estimates.stop)
-        out[rows] = ask(estimates, at[rows])
-
-    codes = estimate_runs(ensembles, work)
-    out[ensembles.lost] = math.nan
-    return Answers(out, codes)
+def densities(x: Members, at: ArrayLike, *, options: Options) -> Array:
+    """Return densities at arguments."""
+    ensembles = read_ensembles(x, options)
+    rows, shape = read_arguments(at, "at", ensembles)
+    log, codes = _log_density(ensembles, rows)
+    _warn_of_cells(ensembles, codes)
+    return (_atom_probability(ensembles)[1] * np.exp(log)).reshape(shape)
 
 
-def _flat(estimates: Estimates, at: Array) -> tuple[Array, Index, Index]:
-    """Arguments (cells, m) of a run, whose they are, and where each row begins."""
-    return at.reshape(-1), estimates.own, np.arange(len(at) + 1) * at.shape[1]
+def probabilities(x: Members, thresholds: ArrayLike, *, options: Options, above: bool) -> Array:
+    """Return probabilities up to, or above, thresholds."""
+    ensembles = read_ensembles(x, options)
+    rows, shape = read_arguments(thresholds, "thresholds", ensembles)
+    values, codes = _probability(ensembles, rows, above=above)
+    _warn_of_cells(ensembles, codes)
+    return values.reshape(shape)
 
 
-def _elsewhere(ensembles: Ensembles) -> tuple[Array, Array]:
-    """The atoms' shares (cells, atoms), and what is left for the density, (cells, 1)."""
-    shares = atom_shares(ensembles)
-    return shares, 1.0 - shares.sum(axis=1, keepdims=True)
+def quantiles(x: Members, p: ArrayLike, *, options: Options) -> Array:
+    """Return quantiles; an atom is the quantile of all probabilities over which it makes the distribution jump."""
+    ensembles = read_ensembles(x, options, ascending=True)
+    rows, shape = read_arguments(p, "p", ensembles)
+    check_probabilities(rows)
+    atom_probability, elsewhere = _atom_probability(ensembles)
 
-
-def ask_log_densities(ensembles: Ensembles, at: Array) -> Answers:
-    """Natural logarithms of the density given that no atom is hit, (cells, m)."""
-    return _ask(ensembles, lambda estimates, x: estimates.log_density(*_flat(estimates, x)).reshape(x.shape), at)
-
-
-def ask_densities(ensembles: Ensembles, at: Array) -> Answers:
-    """The density at `at` (cells, m), times the probability of no atom."""
-    log, codes = ask_log_densities(ensembles, at)
-    return Answers(_elsewhere(ensembles)[1] * np.exp(log), codes)
-
-
-def ask_probabilities(ensembles: Ensembles, at: Array, *, above: bool) -> Answers:
-    """Probability up to, or beyond, `at` (cells, m)."""
-
-    def ask(estimates: Estimates, x: Array) -> Array:
-        return estimates.probability(*_flat(estimates, x), above=above).reshape(x.shape)
-
-    shares, left = _elsewhere(ensembles)
-    found, codes = _ask(ensembles, ask, at)
-    return Answers(atoms_below(ensembles, shares, at, above=above) + left * found, codes)
-
-
-def ask_quantiles(ensembles: Ensembles, p: Array) -> Answers:
-    """Quantiles of `p` (cells, m): an atom for all probabilities that it jumps over."""
-    shares, left = _elsewhere(ensembles)
-
-    def ask(estimates: Estimates, probability: Array) -> Array:
-        rows = slice(estimates.start, estimates.stop)
-        own = np.repeat(estimates.own, probability.shape[1])
-        passed, at_atom = np.zeros(probability.shape), np.full(probability.shape, math.nan)
-        for k, atom in enumerate(ensembles.atoms):
-            here = np.full(len(probability), atom)
-            below = estimates.probability(here, estimates.own, np.arange(here.size + 1))[:, None]
-            before = shares[rows, :k].sum(axis=1, keepdims=True) + left[rows] * below
-            after = before + shares[rows, k, None]
-            passed += np.where(probability > after, shares[rows, k, None], 0.0)
-            at_atom[(before <= probability) & (probability <= after)] = atom
-        inside = np.clip((probability - passed) / left[rows], 0.0, 1.0)
-        found = quantiles_of(estimates, inside.reshape(-1), own).reshape(probability.shape)
+    def evaluate(estimates: Estimates, p: Array, cells: slice) -> Array:
+        passed, at_atom = np.zeros(p.shape), np.full(p.shape, math.nan)
+        for k, atom in enumerate(options.atoms):
+            here = Arguments(np.full(len(p), atom), estimates.density, np.arange(len(p) + 1))
+            below = estimates.probability(here)[:, None]
+            before = atom_probability[cells, :k].sum(axis=1, keepdims=True) + elsewhere[cells] * below
+            after = before + atom_probability[cells, k, None]
+            passed += np.where(p > after, atom_probability[cells, k, None], 0.0)
+            at_atom[(before <= p) & (p <= after)] = atom
+        inside = np.clip((p - passed) / elsewhere[cells], 0.0, 1.0)
+        found = estimates.quantiles(inside.reshape(-1), np.repeat(estimates.density, p.shape[1])).reshape(p.shape)
         return np.where(np.isnan(at_atom), found, at_atom)
 
-    return _ask(ensembles, ask, p)
+    values, codes = _by_run(ensembles, evaluate, rows)
+    _warn_of_cells(ensembles, codes)
+    return values.reshape(shape)
 
 
-def ask_score_parts(ensembles: Ensembles, y: Array) -> tuple[Array, Array, Index]:
-    """The score's two parts (cells,) in bits: of whether and which atom is hit, and of where else; and the codes."""
-    log, codes = ask_log_densities(ensembles, y[:, None])
-    amount, lost = -log[:, 0] / _LN2, ensembles.lost | np.isnan(y)
+def atom_probabilities(x: Members, *, options: Options) -> Array:
+    """Return the probabilities of the atoms along a new last axis."""
+    ensembles = read_ensembles(x, options, ascending=False)
+    return _atom_probability(ensembles)[0].reshape(*ensembles.shape, options.atoms.size)
+
+
+def log_scores(x: Members, obs: ArrayLike, *, options: Options) -> Array:
+    """Return logarithmic scores in bits."""
+    ensembles = read_ensembles(x, options)
+    occurrence, amount, codes = score_parts_of(ensembles, read_observations(obs, ensembles))
+    _warn_of_cells(ensembles, codes)
+    return (occurrence + amount).reshape(ensembles.shape)
+
+
+def score_parts(x: Members, obs: ArrayLike, *, options: Options) -> tuple[Array, Array]:
+    """Return the two parts of logarithmic scores in bits: of the atoms, and of the density elsewhere."""
+    ensembles = read_ensembles(x, options)
+    occurrence, amount, codes = score_parts_of(ensembles, read_observations(obs, ensembles))
+    _warn_of_cells(ensembles, codes)
+    return occurrence.reshape(ensembles.shape), amount.reshape(ensembles.shape)
+
+
+def score_parts_of(ensembles: Ensembles, y: Array) -> tuple[Array, Array, Index]:
+    """Return the two parts of the scores of ensembles already read, (cells,) each, and the cells' codes."""
+    log, codes = _log_density(ensembles, y[:, None])
+    amount, missing = -log[:, 0] / _LN2, ensembles.invalid | np.isnan(y)
     occurrence = np.zeros(y.size)
-    if ensembles.atoms.size:
-        shares, left = _elsewhere(ensembles)
-        atom = which_atom(ensembles, y)
-        # The last entry is elsewhere's.
-        occurrence = -np.log(np.append(shares, left, axis=1)[np.arange(y.size), atom]) / _LN2
+    if ensembles.options.atoms.size:
+        atom = _atom_at(ensembles, y)
+        # Number -1, no atom, is the last column: the probability elsewhere.
+        classes = np.append(*_atom_probability(ensembles), axis=1)
+        occurrence = -np.log(classes[np.arange(y.size), atom]) / _LN2
         amount[atom >= 0] = 0.0
-    if lost.any():
-        occurrence[lost], amount[lost] = math.nan, math.nan
+    if missing.any():
+        occurrence[missing], amount[missing] = math.nan, math.nan
     return occurrence, amount, codes
 
 
-def ask_crps(ensembles: Ensembles, y: Array) -> Answers:
-    """The continuous ranked probability score (cells,), in data units."""
-    shares = atom_shares(ensembles)
+def crps(x: Members, obs: ArrayLike, *, options: Options) -> Array:
+    """Return continuous ranked probability scores in data units."""
+    ensembles = read_ensembles(x, options)
+    atom_probability, _ = _atom_probability(ensembles)
 
-    def ask(estimates: Estimates, outcome: Array) -> Array:
-        return crps_of(estimates, outcome, ensembles.atoms, shares[estimates.start : estimates.stop])
+    def evaluate(estimates: Estimates, y: Array, cells: slice) -> Array:
+        return estimates.crps(y, options.atoms, atom_probability[cells])
 
-    return _ask(ensembles, ask, y)
+    values, codes = _by_run(ensembles, evaluate, read_observations(obs, ensembles))
+    _warn_of_cells(ensembles, codes)
+    return values.reshape(ensembles.shape)
 
 
-def ask_pit(ensembles: Ensembles, y: Array, uniforms: Array) -> Answers:
-    """The probability integral transform (cells,); at an atom that share of its jump which `uniforms` (cells,) says."""
-    shares, _ = _elsewhere(ensembles)
-    found, codes = ask_probabilities(ensembles, y[:, None], above=False)
-    atom = which_atom(ensembles, y)
-    jump = np.where(atom >= 0, np.append(shares, np.zeros((y.size, 1)), axis=1)[np.arange(y.size), atom], 0.0)
-    return Answers(found[:, 0] - (1.0 - uniforms) * jump, codes)
+def pit(x: Members, obs: ArrayLike, cells: Index | None = None, *, options: Options, seed: int) -> Array:
+    """Return probability integral transforms, drawn from the jump at an atom.
+
+    The draw depends on `seed` and the cell's number in `cells`, by default its position.
+    """
+    ensembles = read_ensembles(x, options)
+    y = read_observations(obs, ensembles)
+    numbers = np.arange(y.size) if cells is None else np.array(np.broadcast_to(cells, ensembles.shape)).reshape(-1)
+    uniforms = uniforms_at(stream_words(check_seed(seed), _PIT_PURPOSE), numbers)
+    found, codes = _probability(ensembles, y[:, None], above=False)
+    atom = _atom_at(ensembles, y)
+    # Number -1, no atom, is the last column.
+    jumps = np.append(_atom_probability(ensembles)[0], np.zeros((y.size, 1)), axis=1)
+    jump = np.where(atom >= 0, jumps[np.arange(y.size), atom], 0.0)
+    _warn_of_cells(ensembles, codes)
+    return (found[:, 0] - (1.0 - uniforms) * jump).reshape(ensembles.shape)
+
+
+def check_seed(seed: int) -> int:
+    """Return the seed; raise `InvalidParameterError` unless it is an integer of at least 0."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidParameterError(f"seed must be a whole number of at least 0, not {seed!r}.")
+    return int(seed)
+
+
+def _by_run(
+    ensembles: Ensembles, evaluate: Callable[[Estimates, Array, slice], Array], at: Array
+) -> tuple[Array, Index]:
+    """Return ``evaluate(estimates, at[cells], cells)`` of all runs of cells, NaN for invalid ones; and the codes."""
+    out = np.empty(at.shape)
+
+    def work(estimates: Estimates, cells: slice) -> None:
+        out[cells] = evaluate(estimates, at[cells], cells)
+
+    codes = estimate_runs(ensembles, work)
+    out[ensembles.invalid] = math.nan
+    return out, codes
+
+
+def _arguments(estimates: Estimates, at: Array) -> Arguments:
+    """Return arguments (cells, m) of a run as rows."""
+    return Arguments(at.reshape(-1), estimates.density, np.arange(len(at) + 1) * at.shape[1])
+
+
+def _log_density(ensembles: Ensembles, at: Array) -> tuple[Array, Index]:
+    """Return natural log-densities at `at` (cells, m), given that no atom is hit; and the codes."""
+
+    def evaluate(estimates: Estimates, x: Array, _: slice) -> Array:
+        return estimates.log_density(_arguments(estimates, x)).reshape(x.shape)
+
+    return _by_run(ensembles, evaluate, at)
+
+
+def _probability(ensembles: Ensembles, at: Array, *, above: bool) -> tuple[Array, Index]:
+    """Return probabilities up to, or above, `at` (cells, m); and the codes."""
+
+    def evaluate(estimates: Estimates, x: Array, _: slice) -> Array:
+        return estimates.probability(_arguments(estimates, x), above=above).reshape(x.shape)
+
+    atom_probability, elsewhere = _atom_probability(ensembles)
+    found, codes = _by_run(ensembles, evaluate, at)
+    total = np.zeros(at.shape)
+    for k, atom in enumerate(ensembles.options.atoms):
+        total += atom_probability[:, k, None] * ((atom > at) if above else (atom <= at))
+    return total + elsewhere * found, codes
+
+
+def _atom_probability(ensembles: Ensembles) -> tuple[Array, Array]:
+    """Return the probabilities of the atoms, (cells, atoms), and of no atom, (cells, 1); NaN for invalid cells.
+
+    See the notes of `forecasts.atom_probabilities` for the estimate.
+    """
+    if not ensembles.options.atoms.size:
+        return np.zeros((len(ensembles.samples), 0)), np.ones((len(ensembles.samples), 1))
+    prior = 0.5 * (ensembles.options.atoms.size + 1)
+    probability = np.asarray((ensembles.hits + 0.5) / (ensembles.members + prior)[:, None])
+    probability[ensembles.invalid] = np.nan
+    return probability, 1.0 - probability.sum(axis=1, keepdims=True)
+
+
+def _atom_at(ensembles: Ensembles, y: Array) -> Index:
+    """Return the number of the atom at each outcome, -1 where there is none."""
+    found = np.full(y.shape, -1)
+    for k, atom in enumerate(ensembles.options.atoms):
+        found[y == atom] = k
+    return found
+
+
+def _warn_of_cells(ensembles: Ensembles, codes: Index) -> None:
+    """Warn of cells without an answer, fallbacks and ensembles unlike the training tasks.
+
+    Warnings name the caller of the function of `forecasts.py` or `verification.py` that called this module.
+    """
+    options = ensembles.options
+    if not options.warn or (not codes.any() and not ensembles.invalid.any()):
+        return
+    codes = np.where(ensembles.invalid | ((codes < OK) & (options.climatology.size > 0)), OK, codes)
+    failed = int(np.sum(codes < OK))
+    if failed and options.atoms.size:
+        warnings.warn(
+            f"{failed} of {codes.size} ensembles have too few members away from the atoms for a density there; what "
+            "needs one is NaN, unless climatology= gives values from which to make it.",
+            BadRowsWarning,
+            stacklevel=4,
+        )
+    elif failed and ensembles.bandwidths is not None:
+        warnings.warn(
+            f"{failed} of {codes.size} ensembles have no answer (NaN): their bandwidth is not a positive number.",
+            BadRowsWarning,
+            stacklevel=4,
+        )
+    if options.atoms.size or ensembles.bandwidths is not None:
+        codes = np.maximum(codes, OK)
+    # Members at atoms count as members here.
+    offsets = np.concatenate([[0], np.cumsum(ensembles.members)])
+    counted = Samples(np.empty(0), offsets, ensembles.shape, ensembles.samples.unusable)
+    selection = Selection(np.empty(0), codes)
+    warn_of_rows(counted, ensembles.outside, selection, ensembles.selector.name, stacklevel=5)

@@ -1,7 +1,4 @@
-"""The densities of many cells: ensembles enter, run after run of them leaves as `Estimates`, which answer arrays.
-
-A density is a sum of Gaussian kernels and, if it is adaptive, a background. What the atoms take is not known here.
-"""
+"""The densities of many cells: sums of Gaussian kernels and, if adaptive, a background. Atoms play no part here."""
 
 import math
 from collections.abc import Callable
@@ -9,37 +6,55 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from amortized_kde._outcome import OK
+from amortized_kde._outcome import OK, TOO_FEW
 from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Sample, Samples
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.density import background
-from amortized_kde.ensembles.reading import Ensembles
+from amortized_kde.ensembles.options import Ensembles
 from amortized_kde.learned.adaptive.prediction import in_chunks, smooth
 from amortized_kde.learned.store import Model
-from amortized_kde.numerics.cells import Kernels, inverse_mass_cells, log_density_cells, probability_cells
-from amortized_kde.numerics.ladder_kernels import ladder_kernel_rows
+from amortized_kde.numerics.cells import (
+    Arguments,
+    Kernels,
+    Ladders,
+    inverse_mass_cells,
+    ladder_kernels,
+    log_density_cells,
+    probability_cells,
+)
+from amortized_kde.numerics.crps import Outcomes, crps_pair_cells, crps_panel_cells
 from amortized_kde.numerics.scratch import Scratch
+from amortized_kde.numerics.tails import invert_each
 from amortized_kde.numerics.threads import run_in_pieces
 
-# Members at a time of estimates with one bandwidth, for which less has to be kept.
-_AT_ONCE = 250_000
-# No density could be made from the members.
-_NONE = -1
+# Members in a run of estimates with one bandwidth, which need less memory than adaptive ones.
+_MEMBERS_AT_ONCE = 250_000
+# Beyond this many bandwidths there is less probability than the smallest positive float64.
+_FARTHEST_QUANTILE = 40.0
+# Steps of the distribution function may stay unresolved over a panel by this fraction of the sample's scale.
+_CRPS_SLACK = 2e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Densities of cells start .. stop - 1: kernels, backgrounds with their probability, and whose is whose.
+    """The densities of a run of cells.
 
-    Cell r of the run has density ``own[r]``. `widest` is the largest bandwidth of each density; backgrounds have the
-    probability `epsilons`, which is 0 of estimates with one bandwidth, and `locations` and `scales`.
+    Attributes
+    ----------
+    kernels : Kernels
+    density : ndarray of shape (cells,)
+        Number of each cell's density.
+    bounds : Bounds
+    widest : ndarray of shape (densities,)
+        Largest bandwidth of each density.
+    epsilons, locations, scales : ndarrays of shape (densities,)
+        Probability, location and scale of the backgrounds; a density with one bandwidth has the probability 0.
+    threads : int or None
     """
 
-    start: int
-    stop: int
     kernels: Kernels
-    own: Index
+    density: Index
     bounds: Bounds
     widest: Array
     epsilons: Array
@@ -47,51 +62,49 @@ class Estimates:
     scales: Array
     threads: int | None
 
-    def log_density(self, at: Array, own: Index, edges: Index) -> Array:
-        """Natural log-density at arguments: row r, ``at[edges[r]:edges[r + 1]]``, under density ``own[r]``."""
-        out = np.empty(at.size)
-        self._in_pieces(lambda i, j: log_density_cells(*self.kernels, own, at, edges, out, i, j), at, edges)
+    def log_density(self, arguments: Arguments) -> Array:
+        """Return natural log-densities."""
+        at, out = arguments.at, np.empty(arguments.at.size)
+        self._in_pieces(lambda i, j: log_density_cells(self.kernels, arguments, out, i, j), arguments)
         outside = (at < self.bounds.lower) | (at > self.bounds.upper)
         out[outside & ~np.isnan(out)] = -math.inf
-        return self._with_background(out, at, own, edges, background.log_density, np.logaddexp)
+        return self._with_background(out, arguments, background.log_density, np.logaddexp)
 
-    def probability(self, at: Array, own: Index, edges: Index, *, above: bool = False) -> Array:
-        """Probability below, or above, arguments; accurate where it is tiny."""
+    def probability(self, arguments: Arguments, *, above: bool = False) -> Array:
+        """Return probabilities below, or above, the arguments; to a small relative error even in the tails."""
         sign, bound = (-1.0, self.bounds.upper) if above else (1.0, self.bounds.lower)
-        inside, out = np.clip(at, *self.bounds), np.empty(at.size)
-        self._in_pieces(
-            lambda i, j: probability_cells(*self.kernels, own, inside, edges, bound, sign, out, i, j), at, edges
-        )
-        broad = background.log_sf if above else background.log_cdf
-        found = self._with_background(out, inside, own, edges, broad, lambda kernels, log: kernels + np.exp(log))
+        inside, out = np.clip(arguments.at, *self.bounds), np.empty(arguments.at.size)
+        clipped = arguments._replace(at=inside)
+        self._in_pieces(lambda i, j: probability_cells(self.kernels, clipped, bound, sign, out, i, j), arguments)
+        tail = background.log_sf if above else background.log_cdf
+        found = self._with_background(out, clipped, tail, lambda kernels, log: kernels + np.exp(log))
         end = self.bounds.lower if above else self.bounds.upper
         # At the bounds the answer is known, even of a density that could not be made.
         return np.asarray(np.where(inside == end, 1.0, np.where(inside == bound, 0.0, np.minimum(found, 1.0))))
 
-    def _in_pieces(self, loop: Callable[[int, int], object], at: Array, edges: Index) -> None:
+    def _in_pieces(self, loop: Callable[[int, int], object], arguments: Arguments) -> None:
         kernels = self.kernels.places.size / max(self.kernels.starts.size, 1)
-        run_in_pieces(loop, edges.size - 1, operations=2.0 * at.size * kernels, threads=self.threads)
+        operations = 2.0 * arguments.at.size * kernels
+        run_in_pieces(loop, arguments.edges.size - 1, operations=operations, threads=self.threads)
 
     def _with_background(
         self,
         kernels: Array,
-        at: Array,
-        own: Index,
-        edges: Index,
+        arguments: Arguments,
         part: Callable[..., Array],
         add: Callable[[Array, Array], Array],
     ) -> Array:
         """Add the logarithm `part` of the background, times its probability, where there is one."""
         if not self.epsilons.any():
             return kernels
-        density = np.repeat(own, np.diff(edges))
+        density = np.repeat(arguments.density, np.diff(arguments.edges))
         epsilon = self.epsilons[density]
         with np.errstate(divide="ignore", invalid="ignore"):
-            log = np.log(epsilon) + part(at, **self.placed(density))
+            log = np.log(epsilon) + part(arguments.at, **self._background(density))
             return np.asarray(np.where(epsilon > 0.0, add(kernels, log), kernels))
 
-    def placed(self, density: Index) -> dict[str, Array | float]:
-        """Bounds, location and scale of the backgrounds of densities with these numbers."""
+    def _background(self, density: Index) -> dict[str, Array | float]:
+        """Return the parameters of the backgrounds of these densities."""
         return {
             "lower": self.bounds.lower,
             "upper": self.bounds.upper,
@@ -99,12 +112,84 @@ class Estimates:
             "scale": self.scales[density],
         }
 
-    def without_background(self) -> "Estimates":
-        """The kernels alone, whose probability is then less than 1."""
-        return replace(self, epsilons=np.zeros_like(self.epsilons))
+    def quantiles(self, p: Array, density: Index) -> Array:
+        """Return quantiles of probabilities `p` in [0, 1], one of each of these densities; NaN if it has no kernels.
 
-    def joined(self, other: "Estimates", cells: Index) -> "Estimates":
-        """The same with one more density, the other's first, for these cells of the run."""
+        Each is searched from the side with less probability, so that upper tails are as accurate as lower ones.
+        """
+        found = np.where(p <= 0.0, *self.bounds)
+        nonempty = self.kernels.stops[density] > self.kernels.starts[density]
+        found[~nonempty | np.isnan(p)] = np.nan
+        for above in (False, True):
+            here = np.flatnonzero(nonempty & ((p > 0.5) & (p < 1.0) if above else (p > 0.0) & (p <= 0.5)))
+            if here.size:
+                found[here] = self._tail_quantiles(1.0 - p[here] if above else p[here], density[here], above)
+        return found
+
+    def _tail_quantiles(self, p: Array, density: Index, above: bool) -> Array:
+        """Return quantiles of tail probabilities of at most 1/2."""
+        # The upper tail is mirrored, so that one search serves both.
+        sign = -1.0 if above else 1.0
+
+        def arguments(x: Array, which: Index) -> Arguments:
+            return Arguments(sign * x, density[which], np.arange(x.size + 1))
+
+        def log_probability(x: Array, which: Index) -> Array:
+            with np.errstate(divide="ignore"):
+                return np.log(self.probability(arguments(x, which), above=above))
+
+        def log_density(x: Array, which: Index) -> Array:
+            return self.log_density(arguments(x, which))
+
+        return sign * invert_each(log_probability, log_density, np.log(p), *self._brackets(p, density, above))
+
+    def _brackets(self, p: Array, density: Index, above: bool) -> tuple[Array, Array, Array]:
+        """Return a first guess of tail quantiles and two ends that enclose them; mirrored if `above`."""
+        kernels, sign = self.kernels, -1.0 if above else 1.0
+        first, count = kernels.starts[density], kernels.stops[density] - kernels.starts[density]
+        rank = np.minimum((p * count).astype(np.int64), count - 1)
+        guess = kernels.places[first + (count - 1 - rank if above else rank)]
+        reach = _FARTHEST_QUANTILE * self.widest[density]
+        low, high = kernels.places[first] - reach, kernels.places[first + count - 1] + reach
+        epsilon = self.epsilons[density]
+        if epsilon.any():
+            parameters, divisor = self._background(density), np.where(epsilon > 0.0, epsilon, 1.0)
+            # For p below epsilon the background alone reaches p, no nearer than the sum does.
+            far, alone = (
+                background.quantile(1.0 - q if above else q, **parameters) for q in (np.minimum(p / divisor, 1.0), p)
+            )
+            broad = epsilon > 0.0
+            guess = np.where(broad, np.maximum(guess, far) if above else np.minimum(guess, far), guess)
+            low, high = np.where(broad, np.minimum(low, alone), low), np.where(broad, np.maximum(high, alone), high)
+        low, high = np.clip(low, *self.bounds), np.clip(high, *self.bounds)
+        return (sign * guess, -high, -low) if above else (guess, low, high)
+
+    def crps(self, y: Array, atoms: Array, atom_probabilities: Array) -> Array:
+        """Return the CRPS of each cell at its outcome, in data units, with atoms (a,) of probabilities (cells, a)."""
+        kernels, out = self.kernels, np.empty(y.size)
+        count = (kernels.stops - kernels.starts).astype(np.float64)
+        if not kernels.each and self.bounds == OPEN and not atoms.size:
+            run_in_pieces(
+                lambda i, j: crps_pair_cells(kernels, y, out, i, j),
+                y.size,
+                operations=float(np.sum(count * count)),
+                threads=self.threads,
+            )
+            return out
+        backgrounds = np.stack([self.epsilons, self.locations, self.scales], axis=1)
+        jumps = np.concatenate([y[:, None], np.broadcast_to(atoms, (y.size, atoms.size))], axis=1)
+        outcomes = Outcomes(self.density, jumps, np.ascontiguousarray(atom_probabilities))
+        slack, bounds = _CRPS_SLACK * self.scales, (self.bounds.lower, self.bounds.upper)
+        run_in_pieces(
+            lambda i, j: crps_panel_cells(kernels, outcomes, bounds, backgrounds, slack, out, i, j),
+            y.size,
+            operations=1e3 * float(np.sum(count)),
+            threads=self.threads,
+        )
+        return out
+
+    def with_density(self, other: "Estimates", cells: Index) -> "Estimates":
+        """Return the estimates with the first density of `other` for these cells."""
         ours, theirs = self.kernels.spread(), other.kernels.spread()
         kernels = Kernels(
             np.append(ours.places, theirs.places),
@@ -114,12 +199,12 @@ class Estimates:
             np.append(ours.stops, theirs.stops + ours.places.size),
             True,
         )
-        own = self.own.copy()
-        own[cells] = self.kernels.starts.size
+        density = self.density.copy()
+        density[cells] = self.kernels.starts.size
         return replace(
             self,
             kernels=kernels,
-            own=own,
+            density=density,
             widest=np.append(self.widest, other.widest),
             epsilons=np.append(self.epsilons, other.epsilons),
             locations=np.append(self.locations, other.locations),
@@ -127,84 +212,72 @@ class Estimates:
         )
 
 
-def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates], None]) -> Index:
-    """Call `work` on the estimates of runs of cells that together are all, several side by side.
+def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates, slice], None]) -> Index:
+    """Call ``work(estimates, cells)`` on runs of cells that together are all, several side by side.
 
     Returns
     -------
     ndarray of shape (cells,)
         The selector's codes (`_outcome.py`).
     """
-    adaptive = ensembles.selector.adaptive if ensembles.given is None else None
+    adaptive = ensembles.selector.adaptive if ensembles.bandwidths is None else None
     codes = np.zeros(len(ensembles.samples), np.int64)
-    past = _past_estimate(ensembles)
+    climatology, bounds = _climatology_estimate(ensembles), ensembles.options.bounds
 
     def run(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
-        part = ensembles.samples.between(start, stop)
+        cells, samples = slice(start, stop), ensembles.samples.between(start, stop)
         if adaptive is not None:
-            made, codes[start:stop] = _adaptive(adaptive(), part, ensembles.bounds, start, threads, scratch)
+            made, codes[cells] = _adaptive(adaptive(), samples, bounds, threads, scratch)
         else:
-            made, codes[start:stop] = _single(ensembles, part, start, threads)
-        needy = np.flatnonzero((codes[start:stop] < OK) & ~ensembles.lost[start:stop])
-        work(made if past is None or not needy.size else made.joined(past, needy))
+            h, codes[cells] = _bandwidths(ensembles, samples, cells, threads)
+            made = _one_bandwidth(samples, h, bounds, threads)
+        without = np.flatnonzero((codes[cells] < OK) & ~ensembles.invalid[cells])
+        if climatology is not None and without.size:
+            made = made.with_density(climatology, without)
+        work(made, cells)
 
     if adaptive is not None:
-        in_chunks(run, ensembles.samples, threads=ensembles.threads)
+        in_chunks(run, ensembles.samples, threads=ensembles.options.threads)
     else:
-        in_chunks(run, ensembles.samples, threads=ensembles.threads, at_once=_AT_ONCE)
+        in_chunks(run, ensembles.samples, threads=ensembles.options.threads, at_once=_MEMBERS_AT_ONCE)
     return codes
 
 
-def _past_estimate(ensembles: Ensembles) -> Estimates | None:
-    if not ensembles.past.size:
+def _climatology_estimate(ensembles: Ensembles) -> Estimates | None:
+    """Return the density of the climatology, if one was given."""
+    options, selector = ensembles.options, ensembles.selector
+    if not options.climatology.size:
         return None
-    batch, selector = Sample(ensembles.past).as_batch(), ensembles.selector
+    batch = Sample(options.climatology).as_batch()
     if selector.adaptive is not None:
-        return _adaptive(selector.adaptive(), batch, ensembles.bounds, 0, 1, Scratch())[0]
-    h = selector.select(batch, ensembles.bounds, threads=1).bandwidths
-    return _one_bandwidth(batch, h, ensembles.bounds, 0, 1)
+        return _adaptive(selector.adaptive(), batch, options.bounds, 1, Scratch())[0]
+    return _one_bandwidth(batch, selector.select(batch, options.bounds, threads=1).bandwidths, options.bounds, 1)
 
 
 def _adaptive(
-    model: Model, samples: Samples, bounds: Bounds, start: int, threads: int | None, scratch: Scratch
+    model: Model, samples: Samples, bounds: Bounds, threads: int | None, scratch: Scratch
 ) -> tuple[Estimates, Index]:
+    """Return adaptive estimates, and the codes of the samples."""
     ends = np.full(len(samples), bounds.lower), np.full(len(samples), bounds.upper)
     answer = smooth(model, samples, *ends, threads=threads, scratch=scratch)
-    # Of a wide array only the columns that someone uses.
+    # Only the rungs that have a share somewhere.
     used = np.flatnonzero(answer.shares.any(axis=0))
     shares = scratch.take("used", len(answer.shares), used.size)
     np.take(answer.shares, used, axis=1, out=shares, mode="clip")
     bandwidths = np.ascontiguousarray(answer.bandwidths[:, used])
     places, rates, masses = scratch.take("kernels", 3, samples.values.size * used.size)
     starts, stops = samples.offsets[:-1] * used.size, np.empty(len(samples), np.int64)
-    ladder_kernel_rows(
-        samples.values,
-        samples.offsets,
-        *bounds,
-        bandwidths,
-        answer.anchors,
-        answer.offsets,
-        shares,
-        answer.epsilons,
-        places,
-        rates,
-        masses,
-        starts,
-        stops,
-        0,
-        len(samples),
-    )
+    kernels = Kernels(places, rates, masses, starts, stops, True)
+    ladders = Ladders(bandwidths, shares, answer.anchors, answer.offsets, answer.epsilons)
+    ladder_kernels(samples.values, samples.offsets, (bounds.lower, bounds.upper), ladders, kernels, 0, len(samples))
     # A density that could not be made has no kernels.
     stops[answer.codes < OK] = starts[answer.codes < OK]
-    epsilons = np.where(answer.codes < OK, 0.0, answer.epsilons)
     made = Estimates(
-        start,
-        start + len(samples),
-        Kernels(places, rates, masses, starts, stops, True),
+        kernels,
         np.arange(len(samples)),
         bounds,
         answer.bandwidths[:, used[0] if used.size else 0],
-        epsilons,
+        np.where(answer.codes < OK, 0.0, answer.epsilons),
         answer.locations,
         answer.scales,
         threads,
@@ -212,16 +285,17 @@ def _adaptive(
     return made, answer.codes
 
 
-def _single(ensembles: Ensembles, samples: Samples, start: int, threads: int | None) -> tuple[Estimates, Index]:
-    if ensembles.given is None:
-        h, codes, _ = ensembles.selector.select(samples, ensembles.bounds, threads=threads)
-    else:
-        h = ensembles.given[start : start + len(samples)]
-        codes = np.where((h > 0.0) & (h < math.inf) & (samples.sizes > 0), OK, _NONE)
-    return _one_bandwidth(samples, h, ensembles.bounds, start, threads), codes
+def _bandwidths(ensembles: Ensembles, samples: Samples, cells: slice, threads: int | None) -> tuple[Array, Index]:
+    """Return given or selected bandwidths of a run of cells, and codes."""
+    if ensembles.bandwidths is None:
+        selection = ensembles.selector.select(samples, ensembles.options.bounds, threads=threads)
+        return selection.bandwidths, selection.codes
+    h = ensembles.bandwidths[cells]
+    return h, np.where((h > 0.0) & (h < math.inf) & (samples.sizes > 0), OK, TOO_FEW)
 
 
-def _one_bandwidth(samples: Samples, h: Array, bounds: Bounds, start: int, threads: int | None) -> Estimates:
+def _one_bandwidth(samples: Samples, h: Array, bounds: Bounds, threads: int | None) -> Estimates:
+    """Return estimates with one bandwidth each."""
     masses = 1.0 / np.maximum(samples.sizes, 1)
     if bounds != OPEN:
         inverse_mass_cells(samples.values, samples.offsets, h, *bounds, masses, 0, len(samples))
@@ -231,5 +305,4 @@ def _one_bandwidth(samples: Samples, h: Array, bounds: Bounds, start: int, threa
     none = np.zeros(len(samples))
     with np.errstate(divide="ignore"):
         kernels = Kernels(samples.values, 1.0 / h, masses, starts, stops, False)
-    own = np.arange(len(samples))
-    return Estimates(start, start + len(samples), kernels, own, bounds, h, none, none, none, threads)
+    return Estimates(kernels, np.arange(len(samples)), bounds, h, none, none, none, threads)

@@ -1,30 +1,34 @@
-"""What forecasts say: ensembles enter, arrays of densities, probabilities and quantiles leave."""
+"""Densities, probabilities and quantiles of forecasts."""
 
 from collections.abc import Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array
-from amortized_kde.ensembles.answers import ask_densities, ask_probabilities, ask_quantiles
-from amortized_kde.ensembles.atoms import atom_shares
-from amortized_kde.ensembles.reading import read_arguments, read_ensembles, read_probabilities
-from amortized_kde.ensembles.warn import warn_of_cells
-from amortized_kde.estimate import DEFAULT_METHOD
-
-Limits = Sequence[float | None]
+from amortized_kde.data.reading import read_bounds, read_numbers, read_samples
+from amortized_kde.data.sample import Samples
+from amortized_kde.data.support import Bounds
+from amortized_kde.density.sums import truncated_sum
+from amortized_kde.ensembles import answers
+from amortized_kde.ensembles.options import Members, Options
+from amortized_kde.errors import InvalidSampleError
+from amortized_kde.numerics import mixture
+from amortized_kde.numerics.threads import run_in_pieces
 
 
 def densities(
-    x: ArrayLike | Sequence[ArrayLike],
+    x: Members,
     at: ArrayLike,
     *,
-    bounds: Limits | None = None,
-    method: str | ArrayLike = DEFAULT_METHOD,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Array:
-    """Densities of many ensembles, each at its own arguments or all at the same.
+    """Return densities of many ensembles, each at its own arguments or all at the same.
 
     Parameters
     ----------
@@ -32,8 +36,8 @@ def densities(
         Members along the last axis; NaN is a missing member.
     at : float, array_like of shape (m,) or (..., m)
         Where to evaluate, in data units.
-    bounds, method, atoms, climatology, threads
-        As in `log_scores`. With atoms the density away from them, which integrates to 1 minus their probability.
+    bounds, method, bandwidth, atoms, climatology, threads
+        As in `log_scores`. With atoms, the density away from them, which integrates to 1 minus their probability.
 
     Returns
     -------
@@ -41,41 +45,41 @@ def densities(
 
     Examples
     --------
-    >>> densities([[1.0, 2.0, 4.0], [3.0, 5.0, np.nan]], [2.0, 3.0], method=1.0).round(4)
+    >>> densities([[1.0, 2.0, 4.0], [3.0, 5.0, np.nan]], [2.0, 3.0], bandwidth=1.0).round(4)
     array([[0.2316, 0.1793],
            [0.1232, 0.2265]])
     """
-    ensembles = read_ensembles(x, bounds=bounds, method=method, atoms=atoms, climatology=climatology, threads=threads)
-    rows, shape = read_arguments(at, "at", ensembles)
-    values, codes = ask_densities(ensembles, rows)
-    warn_of_cells(ensembles, codes)
-    return values.reshape(shape)
+    options = Options.read(
+        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
+    )
+    return answers.densities(x, at, options=options)
 
 
 def probabilities(
-    x: ArrayLike | Sequence[ArrayLike],
+    x: Members,
     thresholds: ArrayLike,
     *,
     above: bool = False,
-    bounds: Limits | None = None,
-    method: str | ArrayLike = DEFAULT_METHOD,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Array:
-    """Probabilities of values up to thresholds, or with `above` of values that exceed them.
+    """Return probabilities of values up to thresholds, or of values above them.
 
-    Both are accurate relative to themselves, however small. An atom counts as up to itself.
+    Both have a small relative error, however small they are. The probability up to an atom includes it.
 
     Parameters
     ----------
     x : array_like of shape (..., n)
         Members along the last axis; NaN is a missing member.
     thresholds : float, array_like of shape (m,) or (..., m)
-        In data units, the same for all or some for each.
+        In data units, the same for all ensembles or different ones for each.
     above : bool
-        Give the probability of exceeding instead.
-    bounds, method, atoms, climatology, threads
+        Return the probability of exceeding the thresholds instead.
+    bounds, method, bandwidth, atoms, climatology, threads
         As in `log_scores`.
 
     Returns
@@ -84,29 +88,29 @@ def probabilities(
 
     Examples
     --------
-    >>> probabilities([[1.0, 3.0], [2.0, 8.0]], [2.0, 9.0], method=1.0).round(4)
+    >>> probabilities([[1.0, 3.0], [2.0, 8.0]], [2.0, 9.0], bandwidth=1.0).round(4)
     array([[0.5   , 1.    ], [0.25  , 0.9207]])
-    >>> probabilities([[0.0, 0.0, 0.0, 2.0]], 0.0, above=True, bounds=(0, None), method=1.0, atoms=(0,))
+    >>> probabilities([[0.0, 0.0, 0.0, 2.0]], 0.0, above=True, bounds=(0, None), bandwidth=1.0, atoms=(0,))
     array([0.3])
     """
-    ensembles = read_ensembles(x, bounds=bounds, method=method, atoms=atoms, climatology=climatology, threads=threads)
-    rows, shape = read_arguments(thresholds, "thresholds", ensembles)
-    values, codes = ask_probabilities(ensembles, rows, above=above)
-    warn_of_cells(ensembles, codes)
-    return values.reshape(shape)
+    options = Options.read(
+        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
+    )
+    return answers.probabilities(x, thresholds, options=options, above=above)
 
 
 def quantiles(
-    x: ArrayLike | Sequence[ArrayLike],
+    x: Members,
     p: ArrayLike,
     *,
-    bounds: Limits | None = None,
-    method: str | ArrayLike = DEFAULT_METHOD,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Array:
-    """Quantiles of many ensembles' densities.
+    """Return quantiles of many ensembles' densities.
 
     Parameters
     ----------
@@ -114,7 +118,7 @@ def quantiles(
         Members along the last axis; NaN is a missing member.
     p : float, array_like of shape (m,) or (..., m)
         Probabilities in [0, 1].
-    bounds, method, atoms, climatology, threads
+    bounds, method, bandwidth, atoms, climatology, threads
         As in `log_scores`. An atom is the quantile of all probabilities over which it makes the distribution function
         jump.
 
@@ -129,26 +133,18 @@ def quantiles(
 
     Examples
     --------
-    >>> quantiles([[1.0, 3.0], [2.0, 8.0]], [0.25, 0.5], method=1.0).round(4)
+    >>> quantiles([[1.0, 3.0], [2.0, 8.0]], [0.25, 0.5], bandwidth=1.0).round(4)
     array([[0.9495, 2.    ],
            [2.    , 5.    ]])
     """
-    ensembles = read_ensembles(
-        x, bounds=bounds, method=method, atoms=atoms, climatology=climatology, threads=threads, ascending=True
+    options = Options.read(
+        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
     )
-    rows, shape = read_probabilities(p, ensembles)
-    values, codes = ask_quantiles(ensembles, rows)
-    warn_of_cells(ensembles, codes)
-    return values.reshape(shape)
+    return answers.quantiles(x, p, options=options)
 
 
-def atom_probabilities(
-    x: ArrayLike | Sequence[ArrayLike], atoms: Sequence[float], *, bounds: Limits | None = None
-) -> Array:
-    """Probabilities of atoms, values that many members share exactly, such as no rain.
-
-    With m of n members at an only atom it is (m + 1/2)/(n + 1); the module `ensembles.atoms` says why, and has the
-    formula for several.
+def atom_probabilities(x: Members, atoms: Sequence[float], *, bounds: Sequence[float | None] | None = None) -> Array:
+    r"""Return probabilities of atoms, values that many members share exactly, such as no rain.
 
     Parameters
     ----------
@@ -157,17 +153,103 @@ def atom_probabilities(
     atoms : sequence of float
         In data units.
     bounds : (float or None, float or None), optional
-        Hard limits; an ensemble with a member beyond them has no answer.
+        Hard limits of the variable.
 
     Returns
     -------
-    ndarray of shape (..., atoms)
-        Ascending atoms; NaN for ensembles without an answer.
+    ndarray of shape (..., a)
+        One probability per atom, in ascending order of the atoms; NaN for an ensemble without members, or with one that
+        is infinite or outside the bounds.
+
+    Notes
+    -----
+    With m of n members at an atom, and a atoms,
+
+    .. math:: P(\text{atom}) = \frac{m + 1/2}{n + (a + 1)/2},
+
+    which is (m + 1/2)/(n + 1) for a single atom. This is the posterior mean under Jeffreys' prior, in coding known as
+    the Krichevsky-Trofimov estimate. Its excess logarithmic score over the best fixed probability in hindsight has, up
+    to a constant, the least upper bound. It is never 0, so that no outcome scores infinity only because no member was
+    there.
 
     Examples
     --------
     >>> atom_probabilities([[0.0, 0.0, 0.0, 2.0], [1.0, 2.0, np.nan, np.nan]], (0,))
     array([[0.7       ], [0.16666667]])
     """
-    ensembles = read_ensembles(x, bounds=bounds, method=1.0, atoms=atoms, climatology=None, threads=None)
-    return atom_shares(ensembles).reshape(*ensembles.shape, ensembles.atoms.size)
+    return answers.atom_probabilities(x, options=Options.read(bounds=bounds, atoms=atoms))
+
+
+def log_densities(
+    x: ArrayLike,
+    bandwidths: ArrayLike,
+    y: ArrayLike,
+    *,
+    bounds: Sequence[float | None] | None = None,
+    weights: ArrayLike | None = None,
+    threads: int | None = None,
+) -> Array:
+    """Return natural log-densities of many samples, each with its own bandwidth and arguments, perhaps weighted.
+
+    Parameters
+    ----------
+    x : array_like of shape (..., n)
+        One sample along the last axis; NaN is a missing value.
+    bandwidths : array_like of shape (...)
+        In data units. A sample with the bandwidth NaN, without values, or with values outside the bounds gives NaN.
+    y : array_like of shape (..., m) or (m,)
+        Arguments of each density.
+    bounds : (float or None, float or None), optional
+        Hard limits of the variable.
+    weights : array_like of shape (..., n) or (n,), optional
+        Importance weights of each sample, or the same for all; only their ratios matter.
+    threads : int, optional
+        At most this many threads; by default all cores.
+
+    Returns
+    -------
+    ndarray of shape (..., m)
+
+    Raises
+    ------
+    InvalidSampleError, InvalidBoundsError
+        If arrays are not numbers of matching shapes, or `bounds` not an interval.
+
+    Examples
+    --------
+    >>> log_densities([[0.0, 1.0], [5.0, 5.5]], [0.5, 0.1], [[0.5], [5.0]]).round(4)
+    array([[-0.7258], [ 0.6905]])
+    """
+    samples = read_samples(x, axis=-1, weights=weights)
+    h = read_numbers(bandwidths, "bandwidths")
+    if h.shape != samples.shape:
+        raise InvalidSampleError(f"bandwidths have shape {h.shape}, but there are samples of shape {samples.shape}.")
+    at = read_numbers(y, "y")
+    if at.ndim == 0 or (at.ndim > 1 and at.shape[:-1] != samples.shape):
+        raise InvalidSampleError(f"y has shape {at.shape}; its leading axes must be {samples.shape}, as those of x.")
+    shape = (*samples.shape, at.shape[-1])
+    at = np.ascontiguousarray(np.broadcast_to(at, shape)).reshape(len(samples), shape[-1])
+    limits = read_bounds(bounds)
+    out = np.empty(at.shape)
+    run_in_pieces(
+        lambda i, j: mixture.log_density_rows(
+            samples.values, samples.offsets, samples.weights, h.ravel(), limits.lower, limits.upper, at, out, i, j
+        ),
+        len(samples),
+        operations=float(samples.values.size) * at.shape[1],
+        threads=threads,
+    )
+    if samples.weights is not None:
+        _fill_in(samples, h.ravel(), limits, at, out)
+    return out.reshape(shape)
+
+
+def _fill_in(samples: Samples, bandwidths: Array, bounds: Bounds, at: Array, out: Array) -> None:
+    """Sum all terms again where weights over hundreds of decades left a sum too small."""
+    assert samples.weights is not None
+    for row in np.flatnonzero((np.isnan(out) & ~np.isnan(at)).any(axis=-1) & (bandwidths > 0.0) & (samples.sizes > 0)):
+        here = slice(samples.offsets[row], samples.offsets[row + 1])
+        points = samples.values[here]
+        if points[0] >= bounds.lower and points[-1] <= bounds.upper:
+            density = truncated_sum(points, samples.weights[here], float(bandwidths[row]), *bounds)
+            density.log_density(at[row], out[row], 0, out.shape[1])

@@ -1,30 +1,24 @@
-"""How good forecasts were: ensembles and observations enter, one number a cell leaves."""
+"""Scores of forecasts: ensembles against observations, one number per ensemble."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array
-from amortized_kde.ensembles.answers import ask_crps, ask_pit, ask_score_parts
-from amortized_kde.ensembles.reading import Ensembles, read_ensembles, read_observations
-from amortized_kde.ensembles.warn import warn_of_cells
-from amortized_kde.errors import InvalidParameterError
-from amortized_kde.estimate import DEFAULT_METHOD
-from amortized_kde.numerics.streams import stream_words, uniforms_at
-
-Limits = Sequence[float | None]
-
-# Randomised transforms draw from streams of their own.
-_PURPOSE = 8
+from amortized_kde.ensembles import answers
+from amortized_kde.ensembles.options import Members, Options
 
 
 class ScoreParts(NamedTuple):
-    """The two parts of a logarithmic score in bits, which add up to it.
+    """The two parts of logarithmic scores in bits, which add up to the scores.
 
-    `occurrence` is what it cost to say with which probability an atom is hit, and which; `amount`, where none was hit,
-    what it cost to say where else the outcome lies.
+    Attributes
+    ----------
+    occurrence : ndarray of shape (...)
+        Score of the probability with which the atom that was hit, or none, was forecast.
+    amount : ndarray of shape (...)
+        Score of the density at the observation; 0 where an atom was hit.
     """
 
     occurrence: Array
@@ -32,50 +26,54 @@ class ScoreParts(NamedTuple):
 
 
 def log_scores(
-    x: ArrayLike | Sequence[ArrayLike],
+    x: Members,
     obs: ArrayLike,
     *,
-    bounds: Limits | None = None,
-    method: str | ArrayLike = DEFAULT_METHOD,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Array:
-    r"""Logarithmic scores of many ensembles, :math:`-\log_2 q(y)` in bits; lower is better.
+    r"""Return logarithmic scores of many ensembles, :math:`-\log_2 q(y)` in bits; lower is better.
 
-    Each is what ``log_score(fit(members), observation)`` gives, to 1e-12.
+    Each equals ``log_score(fit(members), observation)`` to 1e-12.
 
     Parameters
     ----------
     x : array_like of shape (..., n)
         Members along the last axis; NaN is a missing member.
     obs : array_like of shape (...)
-        What came true, one number an ensemble, or fewer that broadcast. NaN gives NaN; an observation outside the
-        bounds scores infinity.
+        Observations, one per ensemble, or fewer that broadcast. A missing one (NaN) scores NaN, one outside the bounds
+        infinity.
     bounds : (float or None, float or None), optional
         Hard limits of the variable: ``(0, None)`` for rain, ``(0, 1)`` for relative humidity.
-    method : str or array_like of shape (...)
-        One of `selectors()`, or bandwidths of your own in data units, one for all or one each.
+    method : str, optional
+        One of `selectors()`; by default ``"amortized"``.
+    bandwidth : array_like of shape (...), optional
+        Bandwidths instead of a method, in data units, one for all ensembles or one each.
     atoms : sequence of float
-        Values with a probability of their own, such as ``(0,)`` for no rain. With m of n members exactly there the
-        probability of an only atom is (m + 1/2)/(n + 1) (`ensembles.atoms`), and elsewhere the density of the other
-        members counts with what is left. A score at an atom is that of a probability, elsewhere that of a density in
-        the variable's units: the two mix in one mean, and compare only between forecasts with the same atoms.
+        Values with a probability of their own, such as ``(0,)`` for no rain; see `atom_probabilities`. The density is
+        that of the other members, times the remaining probability. The score at an atom is that of a probability,
+        elsewhere that of a density in the variable's units: compare only forecasts with the same atoms.
     climatology : array_like, optional
-        Values from the past, for ensembles whose members give no density, for example because all are at an atom:
-        theirs is then the density of these values away from the atoms (of a thousand of them, if there are more).
+        Past values. Ensembles whose members give no density, for example because all are at an atom, get the density of
+        these values away from the atoms (of a thousand of them, if there are more).
     threads : int, optional
-        At most so many threads; by default all cores. The number changes no bit of the answer.
+        At most this many threads; by default all cores. The answer does not depend on it.
 
     Returns
     -------
     ndarray of shape (...)
-        NaN for an ensemble without members, or with one that is infinite or beyond the bounds.
+        NaN for an ensemble without members, or with one that is infinite or outside the bounds.
 
     Raises
     ------
-    InvalidSampleError, InvalidBoundsError, InvalidParameterError
-        For input that cannot be used; the sentence says why.
+    InvalidSampleError, InvalidBoundsError
+        If `x`, `obs`, `bandwidth` or `climatology` are not numbers of matching shapes, or `bounds` not an interval.
+    InvalidParameterError
+        If both `method` and `bandwidth` are given, or another option cannot be used.
 
     Warns
     -----
@@ -84,120 +82,115 @@ def log_scores(
 
     Examples
     --------
-    >>> log_scores([[1.0, 2.0, 4.0], [3.0, 5.0, np.nan]], [2.5, 4.0], method=[1.0, 1.0]).round(4)
+    >>> log_scores([[1.0, 2.0, 4.0], [3.0, 5.0]], [2.5, 4.0], bandwidth=[1.0, 1.0]).round(4)
     array([2.2955, 2.0471])
     """
-    parts = _score_parts(
-        read_ensembles(x, bounds=bounds, method=method, atoms=atoms, climatology=climatology, threads=threads),
-        obs,
+    options = Options.read(
+        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
     )
-    return np.asarray(parts.occurrence + parts.amount)
+    return answers.log_scores(x, obs, options=options)
 
 
 def log_score_parts(
-    x: ArrayLike | Sequence[ArrayLike],
+    x: Members,
     obs: ArrayLike,
     *,
-    bounds: Limits | None = None,
-    method: str | ArrayLike = DEFAULT_METHOD,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     threads: int | None = None,
 ) -> ScoreParts:
-    """Logarithmic scores in two parts that add up: of hitting an atom or not, and of the amount if not.
+    """Return logarithmic scores in two parts that add up: of hitting an atom or none, and of the amount if none.
 
-    Parameters are those of `log_scores`. At an atom the amount's part is 0.
+    Parameters as in `log_scores`.
+
+    Returns
+    -------
+    ScoreParts
+        Two arrays of shape (...), in bits.
 
     Examples
     --------
     >>> rain = [[0.0, 0.0, 0.0, 2.0], [0.0, 1.0, 3.0, 4.0]]
-    >>> parts = log_score_parts(rain, [0.0, 2.0], bounds=(0, None), method=1.0, atoms=(0,))
+    >>> parts = log_score_parts(rain, [0.0, 2.0], bounds=(0, None), bandwidth=1.0, atoms=(0,))
     >>> parts.occurrence.round(4)  # (3 + 1/2)/(4 + 1), and 1 - (1 + 1/2)/(4 + 1)
     array([0.5146, 0.5146])
     >>> parts.amount.round(4)
     array([0.    , 2.4004])
     """
-    return _score_parts(
-        read_ensembles(x, bounds=bounds, method=method, atoms=atoms, climatology=climatology, threads=threads),
-        obs,
+    options = Options.read(
+        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
     )
-
-
-def _score_parts(ensembles: Ensembles, obs: ArrayLike) -> ScoreParts:
-    occurrence, amount, codes = ask_score_parts(ensembles, read_observations(obs, ensembles))
-    warn_of_cells(ensembles, codes)
-    return ScoreParts(occurrence.reshape(ensembles.shape), amount.reshape(ensembles.shape))
+    return ScoreParts(*answers.score_parts(x, obs, options=options))
 
 
 def crps(
-    x: ArrayLike | Sequence[ArrayLike],
+    x: Members,
     obs: ArrayLike,
     *,
-    bounds: Limits | None = None,
-    method: str | ArrayLike = DEFAULT_METHOD,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Array:
-    r"""Continuous ranked probability scores of the smoothed ensembles, in data units; lower is better.
+    r"""Return continuous ranked probability scores of the smoothed ensembles, in data units; lower is better.
 
     .. math:: \int (F(t) - 1\{y \le t\})^2 \, dt
 
-    with F the distribution function of the density and the atoms. Of densities with one bandwidth, without bounds and
-    atoms, in closed form; otherwise by quadrature, to 1e-6 of the score or better. An observation outside the bounds
-    has a finite score.
+    with F the distribution function of the density and the atoms. It is computed in closed form for one bandwidth
+    without bounds and atoms, otherwise by quadrature with a relative error of at most 1e-6. An observation outside the
+    bounds has a finite score.
 
-    Parameters are those of `log_scores`.
+    Other parameters, and NaN, as in `log_scores`.
+
+    Returns
+    -------
+    ndarray of shape (...)
 
     Examples
     --------
-    >>> crps([[1.0, 2.0, 4.0]], [2.5], method=1.0).round(6)
+    >>> crps([[1.0, 2.0, 4.0]], [2.5], bandwidth=1.0).round(6)
     array([0.425428])
     """
-    ensembles = read_ensembles(x, bounds=bounds, method=method, atoms=atoms, climatology=climatology, threads=threads)
-    values, codes = ask_crps(ensembles, read_observations(obs, ensembles))
-    warn_of_cells(ensembles, codes)
-    return values.reshape(ensembles.shape)
+    options = Options.read(
+        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
+    )
+    return answers.crps(x, obs, options=options)
 
 
 def pit(
-    x: ArrayLike | Sequence[ArrayLike],
+    x: Members,
     obs: ArrayLike,
     *,
-    bounds: Limits | None = None,
-    method: str | ArrayLike = DEFAULT_METHOD,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Array:
-    """Probability integral transforms: F(y), uniform between 0 and 1 if the forecasts are calibrated.
+    """Return probability integral transforms F(y), uniform on [0, 1] if the forecasts are calibrated.
 
-    At an atom F jumps; the transform is then drawn uniformly from the jump, without which a dry climate would look like
-    a bad forecast. The draw hangs on `seed` and on the number of the cell alone.
+    At an atom F jumps, and the transform is drawn uniformly from the jump; otherwise the forecasts of a dry climate
+    would look uncalibrated. The draw depends only on `seed`, an integer of at least 0, and the position of the cell.
 
-    Parameters are those of `log_scores`, and `seed`, a whole number of at least 0.
+    Other parameters, and NaN, as in `log_scores`.
+
+    Returns
+    -------
+    ndarray of shape (...)
 
     Examples
     --------
-    >>> pit([[1.0, 3.0], [2.0, 8.0]], [2.0, 2.0], method=1.0).round(4)
+    >>> pit([[1.0, 3.0], [2.0, 8.0]], [2.0, 2.0], bandwidth=1.0).round(4)
     array([0.5 , 0.25])
     """
-    ensembles = read_ensembles(x, bounds=bounds, method=method, atoms=atoms, climatology=climatology, threads=threads)
-    y = read_observations(obs, ensembles)
-    values, codes = ask_pit(ensembles, y, cell_uniforms(seed, np.arange(y.size)))
-    warn_of_cells(ensembles, codes)
-    return values.reshape(ensembles.shape)
-
-
-def cell_uniforms(seed: int, cells: NDArray[np.int64]) -> Array:
-    """Give the random numbers in (0, 1) of the cells with these numbers under a seed.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the seed is not a whole number of at least 0.
-    """
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidParameterError(f"seed must be a whole number of at least 0, not {seed!r}.")
-    return np.asarray(uniforms_at(stream_words(int(seed), _PURPOSE), cells))
+    options = Options.read(
+        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
+    )
+    return answers.pit(x, obs, options=options, seed=seed)

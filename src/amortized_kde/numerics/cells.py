@@ -1,7 +1,6 @@
-"""Sums of Gaussian kernels of many densities at once, each at its own arguments: log-densities and probabilities.
+"""Log-densities and probabilities of many sums of Gaussian kernels at once, each at arguments of its own.
 
-Row r of the arguments, ``at[edges[r]:edges[r + 1]]``, is asked of density ``own[r]``. All kernels are summed: ensembles
-have tens of members, and a loop without branches runs in SIMD lanes.
+All kernels are summed: ensembles have tens of members, and a loop without branches runs in SIMD lanes.
 """
 
 import math
@@ -16,10 +15,12 @@ from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.normal import lower_tail
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
-# Sums above this do not notice that exponents end at -708; others are shifted by their nearest kernel.
-_SAFE = 1e-250
-# Below this a probability next to a bound is the difference of numbers that cancel.
-_CAREFUL = 1e-3
+# In sums above this, exponents cut at -708 do not matter; smaller sums are shifted by their nearest kernel.
+_SAFE_SUM = 1e-250
+# Below this, a probability next to a bound is a difference of numbers that cancel.
+_CANCELLING = 1e-3
+# Farther than this many bandwidths from a bound, a kernel's mass inside it is 1 to the last bit.
+_FAR_INSIDE = 8.5
 # Gauss-Legendre on [0, 1] with five nodes.
 _NODES, _WEIGHTS = (
     0.5 * (part + shift) for part, shift in zip(np.polynomial.legendre.leggauss(5), (1.0, 0.0), strict=True)
@@ -27,10 +28,10 @@ _NODES, _WEIGHTS = (
 
 
 class Kernels(NamedTuple):
-    """Many densities: t has the kernels ``starts[t]`` to ``stops[t] - 1``, each with a place, a rate and a mass.
+    """Kernels of many densities; density t has kernels ``starts[t]`` to ``stops[t] - 1``.
 
-    The rate is one over the bandwidth, the mass what the whole kernel counts, its part beyond a bound included. Rates
-    and masses are one a kernel (`each`) or one a density. A density without kernels, or with masses NaN, answers NaN.
+    `rates` are 1 / bandwidth; `masses` are those of whole kernels, the part outside the bounds included. Both have one
+    entry per kernel if `each`, else one per density. A density without kernels, or with NaN masses, evaluates to NaN.
     """
 
     places: Array
@@ -41,18 +42,78 @@ class Kernels(NamedTuple):
     each: bool
 
     def spread(self) -> "Kernels":
-        """Give the same with one rate and one mass a kernel."""
+        """Return the same kernels with one rate and one mass per kernel."""
         if self.each:
             return self
         counts = np.diff(np.append(self.starts, self.places.size))
         return self._replace(rates=np.repeat(self.rates, counts), masses=np.repeat(self.masses, counts), each=True)
 
 
+class Arguments(NamedTuple):
+    """Rows of arguments: row r, ``at[edges[r]:edges[r + 1]]``, is evaluated under density ``density[r]``."""
+
+    at: Array
+    density: Index
+    edges: Index
+
+
+class Ladders(NamedTuple):
+    """Adaptive estimates of many samples; sample t has the anchors ``offsets[t]`` to ``offsets[t + 1] - 1``.
+
+    `bandwidths` are (samples, rungs) and `shares` (anchors, rungs); `anchors` are ranks of values in their sample, and
+    `epsilons` (samples,) the probabilities of the backgrounds.
+    """
+
+    bandwidths: Array
+    shares: Array
+    anchors: Index
+    offsets: Index
+    epsilons: Array
+
+
+@entry
+def ladder_kernels(
+    values: Array, offsets: Index, bounds: tuple[float, float], ladders: Ladders, out: Kernels, start: int, stop: int
+) -> None:
+    """Write the kernels of samples start .. stop - 1 from ``out.starts[t]`` on, and their end to ``out.stops[t]``.
+
+    A kernel's mass is (1 - epsilon) share / (n Z), with Z its mass between the bounds. Between anchors, shares are
+    interpolated linearly in rank.
+    """
+    lower, upper = bounds
+    bandwidths, shares, anchors = ladders.bandwidths, ladders.shares, ladders.anchors
+    places, rates, masses = out.places, out.rates, out.masses
+    rungs = bandwidths.shape[1]
+    for t in range(start, stop):
+        last, written = ladders.offsets[t + 1] - 1, out.starts[t]
+        n = offsets[t + 1] - offsets[t]
+        a = ladders.offsets[t]
+        for i in range(n):
+            x = values[offsets[t] + i]
+            while a < last and anchors[a + 1] <= i:
+                a += 1
+            part, following = 0.0, a
+            if anchors[a] < i and a < last:
+                part, following = (i - anchors[a]) / (anchors[a + 1] - anchors[a]), a + 1
+            for k in range(rungs):
+                share = (1.0 - part) * shares[a, k] + part * shares[following, k]
+                if share == 0.0:
+                    continue
+                h = bandwidths[t, k]
+                inside = 1.0
+                if x - lower < _FAR_INSIDE * h or upper - x < _FAR_INSIDE * h:
+                    inside = central_mass((lower - x) / h, (upper - x) / h)
+                places[written], rates[written] = x, 1.0 / h
+                masses[written] = (1.0 - ladders.epsilons[t]) * share / (n * inside)
+                written += 1
+        out.stops[t] = written
+
+
 @entry
 def inverse_mass_cells(
     values: Array, offsets: Index, bandwidths: Array, lower: float, upper: float, out: Array, start: int, stop: int
 ) -> None:
-    """Write 1 / sum_i Z_i, with Z_i the part of the kernel at x_i between the bounds, of samples start .. stop - 1."""
+    """Write 1 / sum_i Z_i of samples start .. stop - 1, with Z_i the mass of kernel i between the bounds."""
     for t in range(start, stop):
         total = 0.0
         for x in values[offsets[t] : offsets[t + 1]]:
@@ -61,16 +122,17 @@ def inverse_mass_cells(
 
 
 @compiled
-def _longest(starts: Index, stops: Index, own: Index, start: int, stop: int) -> int:
+def _longest(kernels: Kernels, density: Index, start: int, stop: int) -> int:
+    """Return the largest number of kernels among the densities of rows start .. stop - 1."""
     longest = 0
     for r in range(start, stop):
-        longest = max(longest, stops[own[r]] - starts[own[r]])
+        longest = max(longest, kernels.stops[density[r]] - kernels.starts[density[r]])
     return longest
 
 
 @compiled
 def _copy(source: Array, first: int, t: int, each: bool, out: Array) -> None:
-    """Write one number a kernel of density t."""
+    """Write one number per kernel of density t."""
     if each:
         for i in range(out.size):
             out[i] = source[first + i]
@@ -80,11 +142,12 @@ def _copy(source: Array, first: int, t: int, each: bool, out: Array) -> None:
 
 @compiled
 def _log_sum(points: Array, rate: Array, weight: Array, x: float) -> float:
+    """Return log sum_i w_i exp(-u_i^2 / 2), with u_i = (x - x_i) r_i."""
     total = 0.0
     for i in range(points.size):
         u = (x - points[i]) * rate[i]
         total += weight[i] * exp_nonpositive(max(-0.5 * u * u, LOWEST_EXPONENT))
-    if total > _SAFE:
+    if total > _SAFE_SUM:
         return math.log(total)
     nearest, total = math.inf, 0.0
     for i in range(points.size):
@@ -96,28 +159,17 @@ def _log_sum(points: Array, rate: Array, weight: Array, x: float) -> float:
 
 
 @entry
-def log_density_cells(
-    places: Array,
-    rates: Array,
-    masses: Array,
-    starts: Index,
-    stops: Index,
-    each: bool,
-    own: Index,
-    at: Array,
-    edges: Index,
-    out: Array,
-    start: int,
-    stop: int,
-) -> None:
+def log_density_cells(kernels: Kernels, arguments: Arguments, out: Array, start: int, stop: int) -> None:
     """Write the logarithm of sum_i m_i r_i phi((x - x_i) r_i) at every argument of rows start .. stop - 1."""
-    room = _longest(starts, stops, own, start, stop)
-    # Weights are shares of the largest, so that no unit of the data makes a sum too small.
-    rate_room, weight_room = np.empty(room), np.ones(room)
+    places, rates, masses, starts, stops, each = kernels
+    at, density, edges = arguments
+    scratch = _longest(kernels, density, start, stop)
+    # Weights are relative to the largest, so that no unit of the data makes a sum too small.
+    rate_scratch, weight_scratch = np.empty(scratch), np.ones(scratch)
     for r in range(start, stop):
-        t = own[r]
+        t = density[r]
         points = places[starts[t] : stops[t]]
-        rate, weight = rate_room[: points.size], weight_room[: points.size]
+        rate, weight = rate_scratch[: points.size], weight_scratch[: points.size]
         _copy(rates, starts[t], t, each, rate)
         top = 0.0
         if each:
@@ -138,7 +190,7 @@ def log_density_cells(
 
 @compiled
 def _narrow_mass(u: float, width: float) -> float:
-    """Phi(u) - Phi(u - width), to 1e-16 of it if width * max(1, -u) < 1/10."""
+    """Return Phi(u) - Phi(u - width), to a relative error of 1e-16 if width * max(1, -u) < 1/10."""
     total = 0.0
     for j in range(_NODES.size):
         v = u - _NODES[j] * width
@@ -148,7 +200,7 @@ def _narrow_mass(u: float, width: float) -> float:
 
 @compiled
 def _careful_mass(points: Array, rate: Array, mass: Array, sign: float, x: float, bound: float) -> float:
-    """Sum of the masses between the bound and x, each accurate relative to itself."""
+    """Return the sum of the masses between the bound and x, each to a small relative error."""
     total = 0.0
     for i in range(points.size):
         u, a = sign * (x - points[i]) * rate[i], sign * (bound - points[i]) * rate[i]
@@ -164,44 +216,34 @@ def _careful_mass(points: Array, rate: Array, mass: Array, sign: float, x: float
 
 @entry
 def probability_cells(
-    places: Array,
-    rates: Array,
-    masses: Array,
-    starts: Index,
-    stops: Index,
-    each: bool,
-    own: Index,
-    at: Array,
-    edges: Index,
-    bound: float,
-    sign: float,
-    out: Array,
-    start: int,
-    stop: int,
+    kernels: Kernels, arguments: Arguments, bound: float, sign: float, out: Array, start: int, stop: int
 ) -> None:
     """Write the probability between the bound and every argument of rows start .. stop - 1.
 
-    The bound is below (infinite if open) and `sign` 1, or it is above and `sign` -1. Every argument lies beyond it.
+    With `sign` 1 the bound is the lower one, with `sign` -1 the upper one; it is infinite if that side is open. No
+    argument lies outside it.
     """
-    room = _longest(starts, stops, own, start, stop)
-    rate_room, mass_room = np.empty(room), np.empty(room)
+    places, rates, masses, starts, stops, each = kernels
+    at, density, edges = arguments
+    scratch = _longest(kernels, density, start, stop)
+    rate_scratch, mass_scratch = np.empty(scratch), np.empty(scratch)
     for r in range(start, stop):
-        t = own[r]
+        t = density[r]
         points = places[starts[t] : stops[t]]
-        rate, mass = rate_room[: points.size], mass_room[: points.size]
+        rate, mass = rate_scratch[: points.size], mass_scratch[: points.size]
         _copy(rates, starts[t], t, each, rate)
         _copy(masses, starts[t], t, each, mass)
-        beyond = 0.0
+        outside = 0.0
         for j in range(edges[r] - (abs(bound) < math.inf), edges[r + 1]):
-            # First what lies beyond the bound, which is no part of the density.
+            # The first round sums the mass outside the bound, which is no part of the density.
             x = bound if j < edges[r] else at[j]
             total = 0.0
             for i in range(points.size):
                 total += mass[i] * lower_tail(sign * (x - points[i]) * rate[i])
             if j < edges[r]:
-                beyond = total
+                outside = total
                 continue
-            total -= beyond
-            if total < _CAREFUL and abs(bound) < math.inf:
+            total -= outside
+            if total < _CANCELLING and abs(bound) < math.inf:
                 total = _careful_mass(points, rate, mass, sign, x, bound)
             out[j] = min(total, 1.0) if points.size > 0 and not math.isnan(x) else math.nan

@@ -1,43 +1,58 @@
-"""What the CRPS of a sum of Gaussian kernels needs: the closed form for one bandwidth, and panels for quadrature.
+"""The continuous ranked probability score of sums of Gaussian kernels: in closed form, and by quadrature.
 
     CRPS = integral (F(t) - 1{y <= t})^2 dt = E|X - y| - E|X - X'| / 2
 
-For kernels of one bandwidth without bounds both expectations are sums of A(m, s) = E|N(m, s^2)| over points and pairs
-(Grimit et al. 2006). Otherwise the integral is taken over panels that are narrow where a kernel is.
+For kernels of one bandwidth without bounds, both expectations are sums of A(m, s) = E|N(m, s^2)| over points and pairs
+(Grimit et al. 2006). Otherwise the integral is computed on panels that are narrow where a kernel is narrow.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from amortized_kde._types import Array, Index
+from amortized_kde.numerics.cells import Kernels
 from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.normal import lower_tail
 
-# Gauss-Legendre on [0, 1]. On a panel of three bandwidths the square of a kernel's
-# distribution function is integrated to 1e-9 of the panel's width.
+# Gauss-Legendre on [0, 1] with eight nodes: on a panel of three bandwidths the square of a kernel's distribution
+# function is integrated to 1e-9 of the panel's width.
 _NODES, _WEIGHTS = (
     0.5 * (part + shift) for part, shift in zip(np.polynomial.legendre.leggauss(8), (1.0, 0.0), strict=True)
 )
 _PANEL = 3.0
-# Farther from a kernel than this many bandwidths its distribution function is 0 or 1 to 1e-9.
+# Farther than this many bandwidths from a kernel, its distribution function is 0 or 1 to 1e-9.
 _ZONE = 6.0
-# A kernel with less mass than this does not widen the range: its square adds less than 1e-9.
-_SLIGHT = 1e-6
-# Student's t with three degrees of freedom: beyond, the square of its tail adds 1e-9 of its scale, times epsilon^2.
-_BROAD = 50.0
-# Panels grow with the distance from a Student's t by this part of it.
+# A kernel of less mass than this does not widen the range: its square adds less than 1e-9.
+_SLIGHT_MASS = 1e-6
+# Farther than this many scales from Student's t with three degrees of freedom, the square of its tail adds less than
+# 1e-9 of the scale, times epsilon^2.
+_STUDENT_REACH = 50.0
+# Width of a panel per distance from the centre of a Student's t.
 _GROWTH = 0.7
-# After so many panels they grow, lest a cell takes for ever.
-_MANY = 2000
+# After this many panels of a cell they are widened, which limits its cost.
+_MANY_PANELS = 2000
 _SQRT_3 = math.sqrt(3.0)
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
 
 
+class Outcomes(NamedTuple):
+    """Outcomes of many cells; cell r has the density ``density[r]``.
+
+    Row r of `jumps` (cells, 1 + atoms) holds the outcome and the atoms, at which the integrand jumps, and row r of
+    `probabilities` (cells, atoms) those of the atoms.
+    """
+
+    density: Index
+    jumps: Array
+    probabilities: Array
+
+
 @compiled
 def _mean_distance(points: Array, x: float, rate: float) -> float:
-    """Sum over points of A(x - x_i, 1/rate), in units of 1/rate."""
+    """Return the sum over points of A(x - x_i, 1/rate), in units of 1/rate."""
     total = 0.0
     for i in range(points.size):
         z = abs(x - points[i]) * rate
@@ -47,15 +62,14 @@ def _mean_distance(points: Array, x: float, rate: float) -> float:
 
 
 @entry
-def crps_pair_cells(
-    places: Array, rates: Array, starts: Index, stops: Index, y: Array, out: Array, start: int, stop: int
-) -> None:
-    """Write the CRPS of equal kernels with one bandwidth, without bounds, at one outcome each."""
+def crps_pair_cells(kernels: Kernels, y: Array, out: Array, start: int, stop: int) -> None:
+    """Write the CRPS of densities start .. stop - 1 with one bandwidth each, without bounds, at one outcome each."""
+    places, rates, _, starts, stops, _ = kernels
     for t in range(start, stop):
         points, pairs = places[starts[t] : stops[t]], 0.0
         n, wide = points.size, rates[t] / math.sqrt(2.0)
         for i in range(n + 1):
-            # The last round is the outcome's; one place in the code, for each compiles again.
+            # The last round is the outcome's. One call site, since every one is compiled again.
             last = i == n
             found = _mean_distance(
                 points if last else points[:i], y[t] if last else points[i], rates[t] if last else wide
@@ -70,14 +84,14 @@ def crps_pair_cells(
 
 @compiled
 def _student(y: float) -> float:
-    """Distribution function of Student's t with three degrees of freedom at sqrt(3) y, to 1e-16."""
+    """Return the distribution function of Student's t with three degrees of freedom at sqrt(3) y, to 1e-16."""
     y = max(min(y, 1e8), -1e8)
     return 0.5 + (math.atan(y) + y / (1.0 + y * y)) / math.pi
 
 
 @compiled
 def _background(x: float, lower: float, upper: float, location: float, scale: float) -> float:
-    """Distribution function of the background between the bounds, of which a Student's t has at most one."""
+    """Return the distribution function of the background; a Student's t has at most one finite bound."""
     x = max(min(x, upper), lower)
     if upper - lower < math.inf:
         return (x - lower) / (upper - lower)
@@ -88,7 +102,7 @@ def _background(x: float, lower: float, upper: float, location: float, scale: fl
 
 @compiled
 def _retire(kernels: Array, alive: int, t: float) -> tuple[int, float]:
-    """Put kernels that lie wholly below t behind the others; give how many are left and the mass of those."""
+    """Move kernels wholly below t behind the others; return the number of the others and the mass of those moved."""
     passed, i = 0.0, 0
     while i < alive:
         if kernels[0, i] + _ZONE * kernels[1, i] > t:
@@ -103,7 +117,7 @@ def _retire(kernels: Array, alive: int, t: float) -> tuple[int, float]:
 
 @compiled
 def _step(kernels: Array, alive: int, slack: float, t: float) -> float:
-    """How wide a panel may be that begins at t, for the kernels' sake."""
+    """Return the largest width of a panel from t on that resolves the kernels."""
     width = math.inf
     for i in range(alive):
         h = kernels[1, i]
@@ -113,7 +127,7 @@ def _step(kernels: Array, alive: int, slack: float, t: float) -> float:
 
 @compiled
 def _begun(kernels: Array, alive: int, end: float, out: Array) -> int:
-    """Copy the kernels that begin before the panel's end, bandwidths turned into rates, and give how many."""
+    """Copy the kernels that begin before the panel's end, with rates for bandwidths; return their number."""
     count = 0
     for i in range(alive):
         if kernels[0, i] - _ZONE * kernels[1, i] < end:
@@ -124,6 +138,7 @@ def _begun(kernels: Array, alive: int, end: float, out: Array) -> int:
 
 @compiled
 def _distribution(places: Array, rates: Array, masses: Array, x: float) -> float:
+    """Return the mass of the kernels below x."""
     total = 0.0
     for i in range(places.size):
         total += masses[i] * lower_tail((x - places[i]) * rates[i])
@@ -131,93 +146,90 @@ def _distribution(places: Array, rates: Array, masses: Array, x: float) -> float
 
 
 @compiled
-def _next_edge(t: float, width: float, high: float, cuts: Array) -> float:
-    """The panel's end: at most the next cut, and no sliver is left before it."""
+def _next_edge(t: float, width: float, high: float, jumps: Array) -> float:
+    """Return the panel's end, at most the next jump, without leaving a sliver before it."""
     end = high
-    for cut in cuts:
-        if t < cut < end:
-            end = cut
+    for jump in jumps:
+        if t < jump < end:
+            end = jump
     if t + width >= end:
         return end
     return t + (0.5 * (end - t) if t + 1.5 * width >= end else width)
 
 
 @compiled
-def _ends(kernels: Array, limits: tuple[float, float], broad: Array, cuts: Array) -> tuple[float, float, float]:
-    """Give the ends between which to integrate, and the mass of the kernels below the lower bound."""
-    low, high, beyond = math.inf, -math.inf, 0.0
+def _ends(kernels: Array, bounds: tuple[float, float], background: Array, jumps: Array) -> tuple[float, float, float]:
+    """Return the ends between which to integrate, and the mass of the kernels below the lower bound."""
+    low, high, outside = math.inf, -math.inf, 0.0
     for i in range(kernels.shape[1]):
         place, h, mass = kernels[0, i], kernels[1, i], kernels[2, i]
-        if mass > _SLIGHT:
+        if mass > _SLIGHT_MASS:
             low, high = min(low, place - _ZONE * h), max(high, place + _ZONE * h)
-        if limits[0] > -math.inf:
-            beyond += mass * lower_tail((limits[0] - place) / h)
-    if broad[0] > 0.0:
-        low, high = min(low, broad[1] - _BROAD * broad[2]), max(high, broad[1] + _BROAD * broad[2])
-    low, high = max(low, limits[0]), min(high, limits[1])
-    for cut in cuts:
-        low, high = min(low, cut), max(high, cut)
-    return low, high, beyond
+        if bounds[0] > -math.inf:
+            outside += mass * lower_tail((bounds[0] - place) / h)
+    if background[0] > 0.0:
+        low, high = (
+            min(low, background[1] - _STUDENT_REACH * background[2]),
+            max(high, background[1] + _STUDENT_REACH * background[2]),
+        )
+    low, high = max(low, bounds[0]), min(high, bounds[1])
+    for jump in jumps:
+        low, high = min(low, jump), max(high, jump)
+    return low, high, outside
 
 
 @entry
 def crps_panel_cells(
-    places: Array,
-    rates: Array,
-    masses: Array,
-    starts: Index,
-    stops: Index,
-    each: bool,
-    own: Index,
-    limits: tuple[float, float],
-    broad: Array,
+    kernels: Kernels,
+    outcomes: Outcomes,
+    bounds: tuple[float, float],
+    backgrounds: Array,
     slack: Array,
-    cuts: Array,
-    shares: Array,
     out: Array,
     start: int,
     stop: int,
 ) -> None:
-    """Write the CRPS of rows start .. stop - 1 by quadrature.
+    """Write the CRPS of cells start .. stop - 1 by quadrature.
 
-    Row r of `cuts` (rows, 1 + a) is its outcome, and the atoms, whose probabilities are ``shares[r]``; the density has
-    what is left. `broad` (densities, 3) is a background's probability, location and scale. Steps that a kernel of the
-    mass m makes may go unresolved over ``slack / m``.
+    `backgrounds` (densities, 3) are probabilities, locations and scales. The step of a kernel of mass m may stay
+    unresolved over a width of ``slack / m``.
     """
+    density, jumps, probabilities = outcomes
     for r in range(start, stop):
-        d, y, left = own[r], cuts[r, 0], 1.0
-        size, epsilon = stops[d] - starts[d], broad[d, 0]
+        d, y, elsewhere = density[r], jumps[r, 0], 1.0
+        first, size, epsilon = kernels.starts[d], kernels.stops[d] - kernels.starts[d], backgrounds[d, 0]
         out[r] = math.nan
         if size == 0 or math.isnan(y):
             continue
-        for a in range(shares.shape[1]):
-            left -= shares[r, a]
-        kernels, near = np.empty((3, size)), np.empty((3, size))
+        for a in range(probabilities.shape[1]):
+            elsewhere -= probabilities[r, a]
+        waiting, near = np.empty((3, size)), np.empty((3, size))
         for i in range(size):
-            k = starts[d] + i if each else d
-            kernels[0, i], kernels[1, i], kernels[2, i] = places[starts[d] + i], 1.0 / rates[k], masses[k]
-        t, high, beyond = _ends(kernels, limits, broad[d], cuts[r])
+            k = first + i if kernels.each else d
+            waiting[0, i], waiting[1, i] = kernels.places[first + i], 1.0 / kernels.rates[k]
+            waiting[2, i] = kernels.masses[k]
+        t, high, outside = _ends(waiting, bounds, backgrounds[d], jumps[r])
         total, passed, alive, panels, widest = 0.0, 0.0, size, 0, 0.01 * (high - t)
         while t < high:
-            alive, more = _retire(kernels, alive, t)
+            alive, more = _retire(waiting, alive, t)
             passed += more
-            width = _step(kernels, alive, slack[d], t)
+            width = _step(waiting, alive, slack[d], t)
             if epsilon > 0.0:
-                width = min(width, max(broad[d, 2], _GROWTH * abs(t - broad[d, 1])))
+                width = min(width, max(backgrounds[d, 2], _GROWTH * abs(t - backgrounds[d, 1])))
             panels += 1
-            end = _next_edge(t, width if panels < _MANY else max(width, widest), high, cuts[r])
-            count = _begun(kernels, alive, end, near)
+            end = _next_edge(t, width if panels < _MANY_PANELS else max(width, widest), high, jumps[r])
+            count = _begun(waiting, alive, end, near)
             for j in range(_NODES.size):
                 x, f = t + (end - t) * _NODES[j], 0.0
-                if x >= limits[1]:
+                if x >= bounds[1]:
                     f = 1.0 - epsilon
-                elif x > limits[0]:
-                    f = passed - beyond + _distribution(near[0, :count], near[1, :count], near[2, :count], x)
+                elif x > bounds[0]:
+                    f = passed - outside + _distribution(near[0, :count], near[1, :count], near[2, :count], x)
                 if epsilon > 0.0:
-                    f += epsilon * _background(x, limits[0], limits[1], broad[d, 1], broad[d, 2])
-                f *= left
-                for a in range(shares.shape[1]):
-                    f += shares[r, a] if cuts[r, a + 1] < x else 0.0
+                    f += epsilon * _background(x, bounds[0], bounds[1], backgrounds[d, 1], backgrounds[d, 2])
+                f *= elsewhere
+                for a in range(probabilities.shape[1]):
+                    f += probabilities[r, a] if jumps[r, a + 1] < x else 0.0
                 f -= 1.0 if y < x else 0.0
                 total += (end - t) * _WEIGHTS[j] * f * f
             t = end

@@ -60,8 +60,8 @@ def test_lazy_in_lazy_out_and_the_same_bits(archive, chunks):
     h = xr.full_like(y.rain, 0.7).where(y.lat != 51.0, 1.1)
     asked = [
         (labelled.log_scores, (truth,), RAIN),
-        (labelled.log_scores, (y.rain,), {"method": h.chunk(lat=2)}),
-        (labelled.crps, (truth,), {**RAIN, "method": 0.5}),
+        (labelled.log_scores, (y.rain,), {"bandwidth": h.chunk(lat=2)}),
+        (labelled.crps, (truth,), {**RAIN, "bandwidth": 0.5}),
         (labelled.pit, (truth,), {**RAIN, "seed": 5, "method": "silverman"}),
         (labelled.densities, ([1.0, 2.0],), RAIN),
         (labelled.quantiles, (0.3,), {**RAIN, "method": "silverman"}),
@@ -121,9 +121,9 @@ def test_labels(archive):
     )
     assert above.coords["threshold"].item() == 1.0
     assert above.coords["threshold"].attrs["units"] == "mm"
-    assert labelled.densities(x.rain, 1.0, method=0.5).attrs["units"] == "1/(mm)"
-    assert labelled.crps(x.rain, y.rain, method=0.5).attrs["units"] == "mm"
-    assert labelled.pit(x.rain, y.rain, method=0.5).attrs["units"] == "1"
+    assert labelled.densities(x.rain, 1.0, bandwidth=0.5).attrs["units"] == "1/(mm)"
+    assert labelled.crps(x.rain, y.rain, bandwidth=0.5).attrs["units"] == "mm"
+    assert labelled.pit(x.rain, y.rain, bandwidth=0.5).attrs["units"] == "1"
     nameless = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("time", "member"))
     found = labelled.bandwidth(nameless, method="silverman")
     assert found.name == "bandwidth"
@@ -168,11 +168,11 @@ def test_the_accessor_is_the_functions(archive):
     x, y = archive
     for data, truth in ((x.rain, y.rain), (x, y)):
         for function in ("log_scores", "log_score_parts", "crps", "pit"):
-            found = getattr(data.akde, function)(truth, method=0.5)
-            xr.testing.assert_identical(found, getattr(labelled, function)(data, truth, method=0.5))
+            found = getattr(data.akde, function)(truth, bandwidth=0.5)
+            xr.testing.assert_identical(found, getattr(labelled, function)(data, truth, bandwidth=0.5))
         for function, argument in (("densities", 1.0), ("probabilities", 1.0), ("quantiles", 0.5)):
-            found = getattr(data.akde, function)(argument, method=0.5)
-            xr.testing.assert_identical(found, getattr(labelled, function)(data, argument, method=0.5))
+            found = getattr(data.akde, function)(argument, bandwidth=0.5)
+            xr.testing.assert_identical(found, getattr(labelled, function)(data, argument, bandwidth=0.5))
         xr.testing.assert_identical(data.akde.bandwidth(method="scott"), labelled.bandwidth(data, method="scott"))
         xr.testing.assert_identical(data.akde.atom_probabilities((0,)), labelled.atom_probabilities(data, (0,)))
 
@@ -186,21 +186,21 @@ def test_another_dimension_has_the_members(archive):
 def test_observations_with_fewer_dimensions(archive):
     x, y = archive
     first = y.rain.isel(lead=0, drop=True)
-    found = labelled.log_scores(x.rain, first, method=0.5)
+    found = labelled.log_scores(x.rain, first, bandwidth=0.5)
     assert found.shape == (5, 2, 4)
     xr.testing.assert_equal(
-        found.isel(lead=1, drop=True), labelled.log_scores(x.rain.isel(lead=1, drop=True), first, method=0.5)
+        found.isel(lead=1, drop=True), labelled.log_scores(x.rain.isel(lead=1, drop=True), first, bandwidth=0.5)
     )
-    lazy = labelled.log_scores(x.rain.chunk(lead=1, lat=2), first.chunk(time=2), method=0.5)
+    lazy = labelled.log_scores(x.rain.chunk(lead=1, lat=2), first.chunk(time=2), bandwidth=0.5)
     xr.testing.assert_equal(lazy.compute(), found)
 
 
 def test_thresholds_of_each_place(archive):
     x = archive[0].rain
     climate = xr.DataArray([[0.5, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0]], dims=("level", "lat"), coords={"lat": x.lat})
-    found = labelled.probabilities(x, climate, method=0.5)
+    found = labelled.probabilities(x, climate, bandwidth=0.5)
     assert found.sizes == {"time": 5, "lead": 2, "lat": 4, "level": 2}
-    one = labelled.probabilities(x.isel(lat=2), [2.0, 6.0], method=0.5)
+    one = labelled.probabilities(x.isel(lat=2), [2.0, 6.0], bandwidth=0.5)
     np.testing.assert_array_equal(found.isel(lat=2).values, one.values)
 
 
@@ -241,7 +241,7 @@ def make(block_info=None):
 def scores(cells):
     data = da.map_blocks(make, chunks=((10_000,) * (cells // 10_000), (51,)), dtype=float, meta=np.empty((0, 0)))
     x = xr.DataArray(data, dims=("cell", "member"))
-    return labelled.log_scores(x, xr.DataArray(0.3), method=0.4).mean()
+    return labelled.log_scores(x, xr.DataArray(0.3), bandwidth=0.4).mean()
 
 with dask.config.set(scheduler="synchronous"):
     few = scores(20_000).compute()
@@ -285,8 +285,8 @@ def test_data_stream_through():
         (lambda x, y: x.akde.crps(y, bounds={"wind": (0, 1)}), InvalidParameterError, "bounds names 'wind'"),
         (lambda x, y: x.t2m.akde.crps(y.t2m, bounds=(3, 1)), InvalidBoundsError, "lower bound 3"),
         (lambda x, y: x.t2m.chunk().akde.crps(y.t2m, method="silvermann"), InvalidParameterError, "Did you mean"),
-        (lambda x, y: x.t2m.akde.crps(y.t2m, method=[1.0, 2.0]), InvalidSampleError, "one number, or a DataArray"),
-        (lambda x, y: x.t2m.akde.bandwidth(method=1.0), InvalidParameterError, "must be a name"),
+        (lambda x, y: x.t2m.akde.crps(y.t2m, bandwidth=[1.0, 2.0]), InvalidSampleError, "one number, or a DataArray"),
+        (lambda x, y: x.t2m.akde.bandwidth(bandwidth=1.0), InvalidParameterError, "give a method, not a bandwidth"),
         (lambda x, y: x.t2m.akde.densities([[1.0]]), InvalidSampleError, "dimensions without names"),
         (lambda x, y: x.t2m.akde.densities("warm"), InvalidSampleError, "at must be a number"),
         (lambda x, y: x.t2m.rename(lead="value").akde.densities([1.0]), InvalidParameterError, "'value' already"),
@@ -294,7 +294,11 @@ def test_data_stream_through():
         (lambda x, y: x.t2m.akde.quantiles("most"), InvalidSampleError, "p must be a number"),
         (lambda x, y: x.t2m.chunk().akde.quantiles([0.5, 1.5]), InvalidParameterError, "must lie in"),
         (lambda x, y: x.t2m.chunk().akde.pit(y.t2m, seed=-1), InvalidParameterError, "seed must be a whole number"),
-        (lambda x, y: x.t2m.chunk().akde.crps(y.t2m, method=-1.0), InvalidParameterError, "a positive number, not -1"),
+        (
+            lambda x, y: x.t2m.chunk().akde.crps(y.t2m, bandwidth=-1.0),
+            InvalidParameterError,
+            "a positive number, not -1",
+        ),
         (lambda x, y: x.t2m.akde.densities(x.t2m), InvalidSampleError, "the dimensions of the cells and one more"),
         (lambda x, y: x.t2m.akde.crps(y.t2m, bound=(0, 1)), TypeError, "unexpected keyword argument 'bound'"),
     ],

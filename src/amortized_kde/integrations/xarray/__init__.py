@@ -1,8 +1,9 @@
-"""For xarray and dask: the functions of `amortized_kde.ensembles` on DataArrays and Datasets, and an accessor.
+"""The functions of `amortized_kde.ensembles` on DataArrays and Datasets of xarray, and an accessor.
 
-Coordinates and attributes stay, and what is lazy stays lazy. Every function takes `dim`, the members' dimension, and
-the options of `log_scores`. On a Dataset it works on every variable with that dimension, and `bounds`, `method`,
-`atoms` and `climatology` may be mappings by variable. Importing this needs xarray, and registers ``.akde``:
+Coordinates and attributes are kept, and lazy arrays (dask) give lazy results. Every function takes `dim`, the members'
+dimension, and the options of `log_scores`. On a Dataset it works on every variable with that dimension, and `bounds`,
+`method`, `bandwidth`, `atoms` and `climatology` may be mappings by variable. Importing this needs xarray, and registers
+``.akde``:
 
     import amortized_kde.integrations.xarray
     ensembles.t2m.akde.log_scores(observations.t2m)
@@ -18,16 +19,20 @@ except ImportError:
     ) from None
 
 from amortized_kde.integrations.xarray.accessor import EnsembleAccessor
-from amortized_kde.integrations.xarray.counts import tally
-from amortized_kde.integrations.xarray.dressing import dressed
-from amortized_kde.integrations.xarray.forecasts import (
+from amortized_kde.integrations.xarray.apply import tally
+from amortized_kde.integrations.xarray.files import rows_of
+from amortized_kde.integrations.xarray.functions import (
     atom_probabilities,
     bandwidth,
+    crps,
     densities,
+    dressed,
+    log_score_parts,
+    log_scores,
+    pit,
     probabilities,
     quantiles,
 )
-from amortized_kde.integrations.xarray.verification import crps, log_score_parts, log_scores, pit
 
 __all__ = [
     "EnsembleAccessor",
@@ -41,5 +46,6 @@ __all__ = [
     "pit",
     "probabilities",
     "quantiles",
+    "rows_of",
     "tally",
 ]

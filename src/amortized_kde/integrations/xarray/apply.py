@@ -1,78 +1,95 @@
-"""One function of NumPy blocks becomes one of labelled arrays: aligned, lazy where the data are, named, counted."""
+"""Apply a function of arrays to labelled ensembles: aligned, lazy where the data are, with names, units and counts."""
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from amortized_kde.ensembles.reading import check_bounds_and_atoms, read_climatology
+from amortized_kde._types import Array
+from amortized_kde.data.reading import read_samples
+from amortized_kde.data.support import OPEN
+from amortized_kde.ensembles.options import Options
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
-from amortized_kde.estimate import DEFAULT_METHOD
-from amortized_kde.integrations.xarray.blocks import Options
+from amortized_kde.estimate import warn_of_rows
 from amortized_kde.integrations.xarray.checks import (
+    SINGLE,
     check_alike,
-    check_coordinates,
+    check_bandwidth,
     check_members,
     is_lazy,
     listing,
     of_variable,
 )
-from amortized_kde.integrations.xarray.names import named
-from amortized_kde.selection import find_selector
 
 Labelled = xr.DataArray | xr.Dataset
-# A dimension of length one for the time being.
-ONE = "_one"
 
 
-class Shared(TypedDict, total=False):
-    """The options that most functions share; those of a Dataset may be mappings by variable."""
+class Keywords(TypedDict, total=False):
+    """The options of most functions; for a Dataset they may be mappings by variable."""
 
     bounds: Sequence[float | None] | Mapping[Hashable, Sequence[float | None]] | None
-    method: str | float | xr.DataArray | Mapping[Hashable, Any]
+    method: str | Mapping[Hashable, str] | None
+    bandwidth: float | xr.DataArray | Mapping[Hashable, float | xr.DataArray] | None
     atoms: Sequence[float] | Mapping[Hashable, Sequence[float]]
     climatology: ArrayLike | Mapping[Hashable, ArrayLike] | None
     threads: int | None
 
 
-class Request:
-    """Ensembles along a dimension and options, checked; blocks are asked through it."""
+class Kind(NamedTuple):
+    """Long name and units of a result; {} stands for those of the variable."""
 
-    def __init__(
-        self,
-        x: Any,
-        dim: Hashable,
-        *,
-        bounds: Sequence[float | None] | None = None,
-        method: str | float | xr.DataArray = DEFAULT_METHOD,
-        atoms: Sequence[float] = (),
-        climatology: ArrayLike | None = None,
-        threads: int | None = None,
-    ) -> None:
+    long_name: str
+    units: str
+
+
+# By the end of the result's name; attributes follow the CF conventions.
+KINDS = {
+    "bandwidth": Kind("kernel bandwidth of {}", "{}"),
+    "log_score": Kind("logarithmic score of {}", "bits"),
+    "log_score_occurrence": Kind("logarithmic score of {}, whether an atom was hit", "bits"),
+    "log_score_amount": Kind("logarithmic score of {}, where no atom was hit", "bits"),
+    "crps": Kind("continuous ranked probability score of {}", "{}"),
+    "pit": Kind("probability integral transform of {}", "1"),
+    "density": Kind("probability density of {}", "1/({})"),
+    "probability_below": Kind("probability of {} up to the threshold", "1"),
+    "probability_above": Kind("probability of {} above the threshold", "1"),
+    "quantile": Kind("quantile of {}", "{}"),
+    "atom_probability": Kind("probability that {} is exactly the atom", "1"),
+}
+# Attributes that describe the variable itself and would be wrong for a score of it.
+_OF_VARIABLE = {"standard_name", "long_name", "units", "cell_methods", "valid_min", "valid_max", "valid_range"}
+_OF_VARIABLE |= {"actual_range", "flag_values", "flag_meanings", "ancillary_variables"}
+
+
+class LabelledEnsembles:
+    """Ensembles along a dimension, and the options of their densities; both checked.
+
+    Attributes
+    ----------
+    x : DataArray
+    dim : hashable
+        The members' dimension.
+    """
+
+    def __init__(self, x: Any, dim: Hashable, *, bandwidth: float | xr.DataArray | None = None, **options: Any) -> None:
         self.x, self.dim = check_members(x, dim), dim
         self._bandwidths: list[xr.DataArray] = []
-        if isinstance(method, xr.DataArray):
-            self._bandwidths = [check_alike(self.x, method, "method", dim)]
-        elif isinstance(method, str):
-            find_selector(method)
-        elif np.ndim(method):
-            raise InvalidSampleError("bandwidths given as method must be one number, or a DataArray of the cells.")
-        elif not 0.0 < float(method) < math.inf:
-            raise InvalidParameterError(f"a bandwidth must be a positive number, not {method!r}.")
-        check_bounds_and_atoms(bounds, atoms)
-        # At most a thousand numbers of the past go to the workers.
-        past = None if climatology is None else read_climatology(climatology, bounds=bounds, atoms=atoms)
-        given = None if isinstance(method, xr.DataArray) else method
-        self._options = Options(bounds, given, tuple(atoms), past, threads)
+        if isinstance(bandwidth, xr.DataArray):
+            self._bandwidths = [check_alike(self.x, bandwidth, "bandwidth", dim)]
+            # Replaced in every block by the block's part of the array.
+            bandwidth = math.nan
+        elif bandwidth is not None:
+            check_bandwidth(bandwidth)
+        self._options = Options.read(bandwidth=bandwidth, **options)
 
-    def ask(
+    def apply(
         self,
-        block: Callable[..., Any],
+        function: Callable[..., Any],
         inputs: Sequence[xr.DataArray] = (),
         *,
         kinds: Sequence[str],
@@ -80,88 +97,141 @@ class Request:
         new: Mapping[Hashable, int] | None = None,
         **more: Any,
     ) -> list[xr.DataArray]:
-        """Apply a block's function, and name what comes out.
+        """Return what ``function(members, *inputs, options=..., **more)`` returns, as results of these kinds.
 
-        `core` are dimensions of the first input that it takes whole and gives back; `new` are dimensions that it makes.
+        `core` are dimensions of the first input that are passed whole and kept in the result; `new` are dimensions that
+        the function adds, with their sizes.
         """
         arrays = [*inputs, *self._bandwidths]
-        lazy = is_lazy(self.x, *arrays)
         options = self._options
-        if lazy:
-            # Dask computes several blocks side by side, each of which gets one thread, unless told otherwise.
-            options = replace(options, threads=options.threads or 1, aloud=False)
-        cores = [[self.dim], *([list(core)] if inputs else []), *([[]] * (len(arrays) - bool(inputs)))]
-        out = [*core, *(new or {})]
+        if is_lazy(self.x, *arrays):
+            # Dask computes several blocks side by side, so each gets one thread by default.
+            options = replace(options, threads=options.threads or 1, warn=False)
         results = xr.apply_ufunc(
-            partial(block, options=options, **more),
+            partial(_on_block, function=function, options=options, per_cell=bool(self._bandwidths), **more),
             self.x,
             *arrays,
-            input_core_dims=cores,
-            output_core_dims=[out] * len(kinds),
+            input_core_dims=[[self.dim], *([list(core)] if inputs else []), *([[]] * (len(arrays) - bool(inputs)))],
+            output_core_dims=[[*core, *(new or {})]] * len(kinds),
             dask="parallelized",
             dask_gufunc_kwargs={"output_sizes": dict(new)} if new else {},
             output_dtypes=[float] * len(kinds),
             join="exact",
-            # Those of the coordinates too.
+            # Keeps the attributes of coordinates too.
             keep_attrs="override",
         )
-        about = self._about()
         found = results if len(kinds) > 1 else (results,)
-        single = [result.squeeze(ONE, drop=True) if ONE in result.dims else result for result in found]
-        return [named(result, self.x, kind, about) for result, kind in zip(single, kinds, strict=True)]
+        single = [result.squeeze(SINGLE, drop=True) if SINGLE in result.dims else result for result in found]
+        return [_named(result, self.x, kind, self._about()) for result, kind in zip(single, kinds, strict=True)]
 
     def _about(self) -> dict[str, Any]:
-        """How the densities were made, in attributes that every file format can keep."""
+        """Return attributes that say how the densities were made, in types that every file format can keep."""
         options = self._options
-        method = "bandwidths given by cell" if options.method is None else options.method
-        about: dict[str, Any] = {"akde_method": method if isinstance(method, str) else float(method)}
-        if options.bounds is not None:
-            about["akde_bounds"] = " ".join("none" if end is None else f"{end:g}" for end in options.bounds)
-        if options.atoms:
+        method: str | float | None = "bandwidths given by cell" if self._bandwidths else options.method
+        about: dict[str, Any] = {"akde_method": float(options.bandwidth) if method is None else method}  # type: ignore[arg-type]
+        if options.bounds != OPEN:
+            about["akde_bounds"] = " ".join("none" if math.isinf(end) else f"{end:g}" for end in options.bounds)
+        if options.atoms.size:
             about["akde_atoms"] = " ".join(f"{atom:g}" for atom in options.atoms)
         return about
 
 
-def read_argument(
-    values: ArrayLike | xr.DataArray, request: Request, what: str, dim: str, *, units: bool
-) -> tuple[xr.DataArray, Hashable]:
-    """Read thresholds and the like, and say along which dimension a cell has its own.
+def _on_block(
+    members: Array, *arrays: Array, function: Callable[..., Any], options: Options, per_cell: bool, **more: Any
+) -> Any:
+    """Call the function on a block, whose last array holds the bandwidths if these are given by cell.
 
-    Numbers are for all cells alike and make a new dimension; a DataArray may have the cells' dimensions and one more.
-    Where a cell has just one, the dimension is `ONE`.
-
-    Raises
-    ------
-    InvalidSampleError, InvalidParameterError
-        If they cannot be read, or do not fit the cells.
+    A worker process reads the model's weights itself, once, from its installed package or from the folder that
+    ``method="amortized:FOLDER"`` names; they are not part of the options.
     """
-    if isinstance(values, xr.DataArray):
-        own = [name for name in values.dims if name not in request.x.dims]
-        if len(own) > 1 or request.dim in values.dims:
-            raise InvalidSampleError(
-                f"{what} may have the dimensions of the cells and one more, not {listing(values.dims)}."
-            )
-        check_coordinates(request.x, values, what)
-        # A cell needs all its own together.
-        return (values.chunk({own[0]: -1}) if is_lazy(values) else values, own[0]) if own else _single(values)
-    try:
-        numbers = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidSampleError(
-            f"{what} must be a number, a list of numbers or a DataArray, not {values!r}."
-        ) from None
-    if numbers.ndim > 1:
-        raise InvalidSampleError(f"{what} has {numbers.ndim} dimensions without names; pass a DataArray.")
-    if dim in request.x.dims:
-        raise InvalidParameterError(f"the ensembles have a dimension {dim!r} already; rename it first.")
-    own_units = {key: request.x.attrs[key] for key in ("units",) if units and key in request.x.attrs}
-    coordinate = xr.Variable(dim if numbers.ndim else (), numbers, own_units)
-    array = xr.DataArray(numbers, dims=[dim] * numbers.ndim, coords={dim: coordinate})
-    return (array, dim) if numbers.ndim else _single(array)
+    if per_cell:
+        *arrays, bandwidth = arrays  # type: ignore[assignment]
+        options = replace(options, bandwidth=bandwidth)
+    return function(members, *arrays, options=options, **more)
 
 
-def _single(values: xr.DataArray) -> tuple[xr.DataArray, Hashable]:
-    return values.expand_dims(ONE), ONE
+def bandwidth_block(members: Array, *, options: Options) -> Array:
+    """Return one bandwidth per cell."""
+    selector = options.selector
+    samples = read_samples(members, axis=-1, ascending=selector.ascending)
+    outside = samples.outside(options.bounds)
+    selection = selector.select(samples, options.bounds, threads=options.threads)
+    selection.bandwidths[outside] = np.nan
+    if options.warn:
+        warn_of_rows(samples, outside, selection, selector.name)
+    return selection.bandwidths.reshape(samples.shape)
+
+
+def _named(result: xr.DataArray, x: xr.DataArray, kind: str, about: dict[str, Any]) -> xr.DataArray:
+    """Set the result's name and attributes: those of the variable that still hold, and its own."""
+    title = x.attrs.get("long_name") or x.attrs.get("standard_name") or x.name or "the variable"
+    attrs = {key: value for key, value in x.attrs.items() if key not in _OF_VARIABLE}
+    if kind == "quantile" and "standard_name" in x.attrs:
+        attrs["standard_name"] = x.attrs["standard_name"]
+    long_name, units = KINDS[kind]
+    attrs["long_name"] = long_name.format(title)
+    of_variable = x.attrs.get("units")
+    if kind == "density" and str(of_variable) == "1":
+        attrs["units"] = "1"
+    elif "{}" not in units or of_variable is not None:
+        attrs["units"] = units.format(of_variable)
+    result = result.rename(kind if x.name is None else f"{x.name}_{kind}")
+    result.attrs = attrs | about
+    return result
+
+
+def tally(result: xr.DataArray, obs: xr.DataArray | None = None) -> dict[str, int]:
+    """Count the cells of a result without an answer; a lazy result is computed.
+
+    Parameters
+    ----------
+    result : DataArray
+        Scores, or another result with one number per cell.
+    obs : DataArray, optional
+        The observations that were given.
+
+    Returns
+    -------
+    dict
+        ``cells``; ``cells_without_answer``, which are NaN though their observation is not; ``observations_missing``, if
+        `obs` is given; and ``infinite``, for scores those whose observation lies outside the bounds.
+
+    Examples
+    --------
+    >>> tally(xr.DataArray([1.5, np.nan, np.inf]), xr.DataArray([0.0, 1.0, -2.0]))
+    {'cells': 3, 'cells_without_answer': 1, 'observations_missing': 0, 'infinite': 1}
+    """
+    missing = result.isnull()
+    parts: dict[str, xr.DataArray] = {"cells_without_answer": missing}
+    if obs is not None:
+        absent = obs.isnull().broadcast_like(missing)
+        parts = {"cells_without_answer": missing & ~absent, "observations_missing": absent}
+    parts["infinite"] = abs(result) == math.inf
+    # One computation for all sums, so that a lazy result is computed once.
+    counts = xr.Dataset({name: part.sum() for name, part in parts.items()}).compute()
+    return {"cells": int(result.size), **{name: int(counts[name]) for name in parts}}
+
+
+def counted(result: xr.DataArray, obs: xr.DataArray | None = None) -> xr.DataArray:
+    """Return the result with counts among its attributes, if it is in memory."""
+    if is_lazy(result):
+        return result
+    counts: dict[str, Any] = tally(result, obs)
+    infinite = counts.pop("infinite")
+    if obs is not None and str(result.name).endswith(("log_score", "log_score_amount")):
+        counts["observations_outside_bounds"] = infinite
+    return result.assign_attrs(counts)
+
+
+def cell_numbers(x: xr.DataArray, dim: Hashable) -> xr.DataArray:
+    """Number the cells in the order of the array's dimensions; lazily, if the array is."""
+    sizes = {name: size for name, size in x.sizes.items() if name != dim}
+    total, stride = xr.DataArray(np.int64(0)), 1
+    for name in reversed(sizes):
+        steps = xr.DataArray(np.arange(sizes[name], dtype=np.int64) * stride, dims=[name])
+        total = (steps.chunk({name: x.chunksizes[name]}) if is_lazy(x) else steps) + total
+        stride *= sizes[name]
+    return total
 
 
 def each_variable(
@@ -171,7 +241,7 @@ def each_variable(
     dim: Hashable,
     options: Mapping[str, Any],
 ) -> Labelled:
-    """Call ``function(array, others, **options)``; of a Dataset, on every variable that has the members' dimension.
+    """Call ``function(array, others, **options)``, for a Dataset on every variable with the members' dimension.
 
     `others`, such as observations, are then Datasets with the same names.
     """
@@ -185,10 +255,10 @@ def each_variable(
         )
     made = []
     for name in names:
-        theirs = {what: _of_dataset(other, name, what) for what, other in others.items()}
-        result = function(x[name], theirs, **of_variable(options, name, names))
+        others_here = {what: _of_dataset(other, name, what) for what, other in others.items()}
+        result = function(x[name], others_here, **of_variable(options, name, names))
         made.append(result if isinstance(result, xr.Dataset) else result.to_dataset())
-    # Only dimensions that a result has for itself, such as atoms, can differ.
+    # Only dimensions that a result adds, such as atoms, can differ.
     merged = xr.merge(made, combine_attrs="drop_conflicts", join="outer", compat="override")
     return merged.assign_attrs(x.attrs)
 

@@ -1,31 +1,36 @@
-"""Labelled arrays as people hand them over, checked before anything is computed: one sentence for each mistake."""
+"""Check labelled arrays before anything is computed; every mistake is one sentence."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 
+# A temporary dimension of length one.
+SINGLE = "_single"
+
 
 def listing(names: Any) -> str:
-    """Names in a sentence."""
+    """Return names as they stand in a sentence."""
     return ", ".join(map(str, names)) or "none"
 
 
 def is_lazy(*arrays: xr.DataArray) -> bool:
-    """Say whether one of them is not in memory but in chunks."""
+    """Return whether one of them is in chunks, not in memory."""
     return any(array.chunks is not None for array in arrays)
 
 
 def check_members(x: Any, dim: Hashable) -> xr.DataArray:
-    """Give the array, if it is one of numbers with its members together along `dim`.
+    """Return the array of ensembles.
 
     Raises
     ------
     InvalidSampleError, InvalidParameterError
-        If not.
+        If it is not a DataArray of real numbers with its members unchunked along `dim`.
     """
     if not isinstance(x, xr.DataArray):
         raise InvalidSampleError(f"the ensembles must be a DataArray or a Dataset, not a {type(x).__name__}.")
@@ -53,23 +58,23 @@ def _check_numbers(x: xr.DataArray) -> None:
 
 
 def check_alike(x: xr.DataArray, other: Any, what: str, dim: Hashable) -> xr.DataArray:
-    """Give the other array, if it has one number for each cell of `x`, perhaps fewer dimensions, and its coordinates.
+    """Return the other array, which has one number per cell of `x`, perhaps broadcast from fewer dimensions.
 
     Raises
     ------
     InvalidSampleError
-        If not.
+        If it has other dimensions or coordinates than the cells, or does not hold real numbers.
     """
     if not isinstance(other, xr.DataArray):
         raise InvalidSampleError(
             f"{what} must be a DataArray with the dimensions of the cells, not a {type(other).__name__}."
         )
     if dim in other.dims:
-        raise InvalidSampleError(f"{what} has the members' dimension {dim!r}, but there is one number a cell.")
-    strange = [name for name in other.dims if name not in x.dims]
-    if strange:
+        raise InvalidSampleError(f"{what} has the members' dimension {dim!r}, but it must have one number per cell.")
+    unknown = [name for name in other.dims if name not in x.dims]
+    if unknown:
         raise InvalidSampleError(
-            f"{what} has the dimension {strange[0]!r}, which the ensembles lack; theirs are: {listing(x.dims)}."
+            f"{what} has the dimension {unknown[0]!r}, which the ensembles lack; theirs are: {listing(x.dims)}."
         )
     _check_numbers(other)
     check_coordinates(x, other, what)
@@ -77,7 +82,7 @@ def check_alike(x: xr.DataArray, other: Any, what: str, dim: Hashable) -> xr.Dat
 
 
 def check_coordinates(x: xr.DataArray, other: xr.DataArray, what: str) -> None:
-    """Raise `InvalidSampleError` where the two share a dimension, but not its length or its coordinates."""
+    """Raise `InvalidSampleError` if the two differ in the length or the coordinates of a dimension that both have."""
     for name in (shared for shared in other.dims if shared in x.dims):
         ours, theirs = x.sizes[name], other.sizes[name]
         if ours != theirs:
@@ -93,22 +98,71 @@ def check_coordinates(x: xr.DataArray, other: xr.DataArray, what: str) -> None:
             )
 
 
+def check_bandwidth(bandwidth: float) -> None:
+    """Raise `InvalidSampleError` or `InvalidParameterError` unless it is one positive number."""
+    if np.ndim(bandwidth):
+        raise InvalidSampleError("bandwidth must be one number, or a DataArray with the dimensions of the cells.")
+    if isinstance(bandwidth, str) or not 0.0 < float(bandwidth) < math.inf:
+        raise InvalidParameterError(f"a bandwidth must be a positive number, not {bandwidth!r}.")
+
+
+def read_argument(
+    values: ArrayLike | xr.DataArray, x: xr.DataArray, dim: Hashable, what: str, new: str
+) -> tuple[xr.DataArray, Hashable]:
+    """Return arguments of the densities, and the dimension along which a cell has several of them.
+
+    Numbers hold for all cells, and a list becomes the dimension `new`; a DataArray has the cells' dimensions and at
+    most one more. Where a cell has a single argument, the dimension is `SINGLE`.
+
+    Raises
+    ------
+    InvalidSampleError, InvalidParameterError
+        If they are not numbers, or do not match the cells.
+    """
+    if isinstance(values, xr.DataArray):
+        others = [name for name in values.dims if name not in x.dims]
+        if len(others) > 1 or dim in values.dims:
+            raise InvalidSampleError(
+                f"{what} may have the dimensions of the cells and one more, not {listing(values.dims)}."
+            )
+        check_coordinates(x, values, what)
+        if not others:
+            return values.expand_dims(SINGLE), SINGLE
+        # All arguments of a cell must be in one block.
+        return values.chunk({others[0]: -1}) if is_lazy(values) else values, others[0]
+    try:
+        numbers = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidSampleError(
+            f"{what} must be a number, a list of numbers or a DataArray, not {values!r}."
+        ) from None
+    if numbers.ndim > 1:
+        raise InvalidSampleError(f"{what} has {numbers.ndim} dimensions without names; pass a DataArray.")
+    if new in x.dims:
+        raise InvalidParameterError(f"the ensembles have a dimension {new!r} already; rename it first.")
+    # Probabilities have no units; other arguments have the variable's.
+    units = {key: x.attrs[key] for key in ("units",) if what != "p" and key in x.attrs}
+    coordinate = xr.Variable(new if numbers.ndim else (), numbers, units)
+    array = xr.DataArray(numbers, dims=[new] * numbers.ndim, coords={new: coordinate})
+    return (array, new) if numbers.ndim else (array.expand_dims(SINGLE), SINGLE)
+
+
 def of_variable(options: Mapping[str, Any], name: Hashable, names: Sequence[Hashable]) -> dict[str, Any]:
-    """Give the options of one variable: of a mapping by variable its entry, or if it has none, nothing.
+    """Return the options of one variable: of mappings by variable its entry, if there is one.
 
     Raises
     ------
     InvalidParameterError
         If a mapping names a variable that is not there.
     """
-    mine = {}
+    found = {}
     for key, option in options.items():
         if not isinstance(option, Mapping):
-            mine[key] = option
+            found[key] = option
             continue
-        strange = [entry for entry in option if entry not in names]
-        if strange:
-            raise InvalidParameterError(f"{key} names {strange[0]!r}, but the variables are: {listing(names)}.")
+        unknown = [entry for entry in option if entry not in names]
+        if unknown:
+            raise InvalidParameterError(f"{key} names {unknown[0]!r}, but the variables are: {listing(names)}.")
         if name in option:
-            mine[key] = option[name]
-    return mine
+            found[key] = option[name]
+    return found

@@ -1,25 +1,36 @@
-"""Files of labelled arrays: NetCDF, Zarr and what else xarray opens come in lazily, results go out block by block."""
+"""Read and write files of labelled arrays (NetCDF, Zarr) block by block; put forecast archives into rows."""
 
 import shutil
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
-from amortized_kde.errors import InvalidParameterError, MissingExtraError, UnreadableFileError
-from amortized_kde.integrations.xarray.checks import listing
+from amortized_kde._types import Array, Index
+from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError, UnreadableFileError
+from amortized_kde.integrations.xarray.checks import check_alike, listing
 from amortized_kde.numerics.threads import available_threads
 
-# Cells and values of a block at most: some seconds of work, and a few megabytes.
-_CELLS, _VALUES = 4_000, 1_000_000
+# Largest numbers of cells and values in a block: some seconds of work, and a few megabytes.
+_BLOCK_CELLS, _BLOCK_VALUES = 4_000, 1_000_000
 _NETCDF, _ZARR = (".nc", ".nc4", ".h5"), ".zarr"
 
 
+class ArchiveRows(NamedTuple):
+    """Pairs of forecast and observation: members (pairs, n), observations (pairs,) and time steps (pairs,)."""
+
+    members: NDArray[np.floating[Any]]
+    observations: Array
+    times: Index
+
+
 def open_ensembles(path: str, name: str | None, dim: Hashable) -> xr.DataArray:
-    """Open a variable with its members along `dim`, in blocks of cells; None for the only one that there is.
+    """Open a variable, by default the only one, with its members along `dim`, in blocks of cells.
 
     Raises
     ------
@@ -33,7 +44,7 @@ def open_ensembles(path: str, name: str | None, dim: Hashable) -> xr.DataArray:
 
 
 def open_observations(path: str, name: str | None, like: xr.DataArray) -> xr.DataArray:
-    """Open a variable, by default that of the ensembles' name, or the only one; in blocks like those of the ensembles.
+    """Open a variable, by default the one named as the ensembles or the only one, in the blocks of the ensembles.
 
     Raises
     ------
@@ -47,8 +58,87 @@ def open_observations(path: str, name: str | None, like: xr.DataArray) -> xr.Dat
     return _open(path, chunks)[found]
 
 
+def read_archive(
+    path: str,
+    *,
+    var: str | None,
+    obs: str,
+    obs_file: str | None = None,
+    member_dim: Hashable = "member",
+    time_dim: Hashable = "time",
+) -> ArchiveRows:
+    """Read forecasts, by default the only variable with members, and the observations `obs`, into memory.
+
+    Raises
+    ------
+    UnreadableFileError, InvalidParameterError, InvalidSampleError
+        If a file, a variable or a dimension is missing, or the coordinates of the two differ.
+    """
+    x = open_ensembles(path, var, member_dim)
+    where = path if obs_file is None else obs_file
+    with reading(where) as data:
+        if obs not in data.data_vars:
+            raise InvalidParameterError(f"{where!r} has no variable {obs!r}; it has: {listing(data.data_vars)}.")
+        return rows_of(x, data[obs], member_dim=member_dim, time_dim=time_dim)
+
+
+def rows_of(
+    x: xr.DataArray, obs: xr.DataArray, *, member_dim: Hashable = "member", time_dim: Hashable = "time"
+) -> ArchiveRows:
+    """Put labelled forecasts and observations into rows, one for each pair.
+
+    Parameters
+    ----------
+    x : DataArray
+        Forecasts.
+    obs : DataArray
+        Observations, with the dimensions of `x` without the members', or fewer, and the same coordinates.
+    member_dim, time_dim : hashable
+        The dimensions of the members and of time.
+
+    Returns
+    -------
+    ArchiveRows
+        ``members`` of shape (pairs, n), ``observations`` and ``times`` of shape (pairs,). Times are numbers of time
+        steps in the order of the time coordinate.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidSampleError
+        If a dimension is missing, or the coordinates of the two differ.
+
+    Examples
+    --------
+    >>> x = xr.DataArray([[1.0, 3.0], [2.0, 8.0]], dims=("time", "member"), coords={"time": [2, 1]})
+    >>> rows_of(x, xr.DataArray([1.5, 4.0], dims="time", coords={"time": [2, 1]})).members
+    array([[2., 8.],
+           [1., 3.]])
+    """
+    for name, what in ((member_dim, "members (--member-dim)"), (time_dim, "time (--time-dim)")):
+        if name not in x.dims:
+            raise InvalidParameterError(
+                f"the forecasts have no dimension {name!r} for the {what}; theirs are: {listing(x.dims)}."
+            )
+    if time_dim not in obs.dims:
+        raise InvalidSampleError(
+            f"the observations have no dimension {time_dim!r} (--time-dim); theirs are: {listing(obs.dims)}."
+        )
+    check_alike(x, obs, "obs", member_dim)
+    if time_dim in x.indexes:
+        # Their time coordinates are equal, as just checked.
+        x, obs = x.sortby(time_dim), obs.sortby(time_dim)
+    cells = [time_dim, *(name for name in x.dims if name not in (time_dim, member_dim))]
+    members = x.transpose(*cells, member_dim).values
+    sizes = members.shape[:-1]
+    observed = obs.broadcast_like(x.isel({member_dim: 0}, drop=True)).transpose(*cells)
+    times = np.repeat(np.arange(sizes[0]), int(np.prod(sizes[1:], dtype=np.int64)))
+    kind = np.float32 if members.dtype == np.float32 else np.float64
+    rows: NDArray[np.floating[Any]] = members.reshape(times.size, members.shape[-1]).astype(kind, copy=False)
+    return ArchiveRows(rows, np.asarray(observed.values, np.float64).reshape(-1), times)
+
+
 def check_target(path: str, *, overwrite: bool, sources: tuple[str, ...] = ()) -> None:
-    """Raise `InvalidParameterError` or `UnreadableFileError` if results cannot or should not be written there."""
+    """Raise `InvalidParameterError` or `UnreadableFileError` if results cannot or must not be written to `path`."""
     target = Path(path)
     if target.suffix not in (*_NETCDF, _ZARR):
         raise InvalidParameterError(f"{path!r} should end in .nc (NetCDF) or .zarr (Zarr), which says what to write.")
@@ -67,13 +157,13 @@ def write_results(
 ) -> None:
     """Compute lazy results block by block, and write them as NetCDF or Zarr.
 
-    They lie beside the file until all is done, so that what bears its name is whole. ``report(done, all)`` hears of
-    every step.
+    They are written beside the file and moved to it at the end, so that a file of this name is complete.
+    ``report(done, all)`` is called after every step.
     """
     import dask
 
     target, part = Path(path), Path(f"{path}.part")
-    # Encodings tell how the source was stored, in other blocks.
+    # Encodings describe the blocks of the source.
     results = results.drop_encoding()
     try:
         with _quiet(), _follow(report), dask.config.set(scheduler="threads", num_workers=available_threads(threads)):
@@ -100,7 +190,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def _follow(report: Callable[[int, int], None]) -> Iterator[None]:
-    """Tell how many of dask's tasks are done."""
+    """Report the number of dask's tasks that are done."""
     from dask.callbacks import Callback
 
     def after(key: Any, result: Any, tasks: Any, state: Mapping[str, Any], worker: Any) -> None:
@@ -113,7 +203,7 @@ def _follow(report: Callable[[int, int], None]) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without a host's words about stored chunks that we split, or about its own formats."""
+    """Suppress warnings of xarray and Zarr about stored chunks that are split, and about formats."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -126,9 +216,9 @@ def _open(path: str, chunks: dict[Hashable, int] | None) -> xr.Dataset:
     try:
         with _quiet():
             return xr.open_dataset(path, engine="zarr" if Path(path).is_dir() else None, chunks=chunks)
-    # Every format has its own way to fail.
+    # Every format raises exceptions of its own.
     except Exception as error:
-        # Where xarray knows no such format, it tells of what else could be installed.
+        # For an unknown format, xarray only lists what could be installed.
         why = "" if "did not find a match" in str(error) else f" ({_first_line(error)})"
         raise UnreadableFileError(f"{path!r} cannot be read as NetCDF or Zarr{why}.") from None
 
@@ -144,7 +234,7 @@ def _check_dask() -> None:
 
 @contextmanager
 def reading(path: str, chunks: dict[Hashable, int] | None = None) -> Iterator[xr.Dataset]:
-    """Open a file for a while; with `chunks`, ``{}`` for its own, lazily."""
+    """Open a file, and close it at the end; lazily with `chunks`, in its own chunks with ``{}``."""
     data = _open(path, chunks)
     try:
         yield data
@@ -157,7 +247,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _choose(data: xr.Dataset, path: str, name: str | None, fits: Callable[[xr.DataArray], bool], need: str) -> Hashable:
-    """The variable that is meant: the one named, or the only one that fits."""
+    """Return the name of the variable: the one given, or the only one that fits."""
     if name is not None:
         if name not in data.data_vars:
             raise InvalidParameterError(f"{path!r} has no variable {name!r}; it has: {listing(data.data_vars)}.")
@@ -172,9 +262,9 @@ def _choose(data: xr.Dataset, path: str, name: str | None, fits: Callable[[xr.Da
 
 
 def _blocks(sizes: Mapping[Hashable, int], dim: Hashable) -> dict[Hashable, int]:
-    """How many of each dimension a block has: all members, and of the cells whole last dimensions first."""
+    """Return the sizes of a block: all members, and cells, filling the last dimensions first."""
     members = max(sizes.get(dim, 1), 1)
-    left = max(min(_CELLS, _VALUES // members), 1)
+    left = max(min(_BLOCK_CELLS, _BLOCK_VALUES // members), 1)
     chunks: dict[Hashable, int] = {dim: members} if dim in sizes else {}
     for name in reversed([name for name in sizes if name != dim]):
         chunks[name] = max(min(sizes[name], left), 1)

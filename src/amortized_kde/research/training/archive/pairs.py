@@ -12,7 +12,7 @@ from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.reading import read_bounds
 from amortized_kde.data.support import Bounds
 from amortized_kde.ensembles.dressing import Dressing, dressed
-from amortized_kde.ensembles.reading import check_bounds_and_atoms
+from amortized_kde.ensembles.options import Options
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 
 Members = NDArray[np.floating[Any]]
@@ -105,7 +105,7 @@ def read_pairs(
     >>> pairs.members, pairs.left_out["observation missing"]
     (array([[ 1.,  2., nan]]), 1)
     """
-    check_bounds_and_atoms(bounds, atoms)
+    Options.read(bounds=bounds, atoms=atoms)
     limits, given = read_bounds(bounds), np.asarray(members)
     kind = np.float32 if given.dtype == np.float32 else np.float64
     rows: Members = given.astype(kind)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from amortized_kde._types import Array
-from amortized_kde.ensembles.answers import ask_score_parts
-from amortized_kde.ensembles.reading import read_ensembles
+from amortized_kde.ensembles.answers import score_parts_of
+from amortized_kde.ensembles.options import Options, read_ensembles
 from amortized_kde.learned.store import Model
 from amortized_kde.research.training.archive.pairs import Pairs
 from amortized_kde.selection import find_selector, selector_of
@@ -50,9 +50,7 @@ def model_scores(model: Model) -> Scorer:
 
 
 def _scores(pairs: Pairs, model: Model | None) -> Array:
-    read = read_ensembles(
-        pairs.members, bounds=pairs.limits, method="silverman", atoms=(), climatology=None, threads=None
-    )
+    read = read_ensembles(pairs.members, Options.read(bounds=pairs.limits, method="silverman"))
     selector = find_selector("silverman") if model is None else selector_of("a model in training", model)
-    _, amount, _ = ask_score_parts(replace(read, selector=selector), pairs.observations)
+    _, amount, _ = score_parts_of(replace(read, selector=selector), pairs.observations)
     return amount

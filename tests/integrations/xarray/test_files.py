@@ -1,4 +1,4 @@
-"""Archives in files become rows, and dressed labelled arrays are those of the arrays, lazy or not."""
+"""Archives in files become rows; dressed labelled arrays equal the arrays' results, lazy or not."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,8 @@ import amortized_kde.integrations.xarray as labelled
 from amortized_kde import ensembles
 from amortized_kde.ensembles import Dressing
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
-from amortized_kde.integrations.xarray.archives import read_archive, rows_of
+from amortized_kde.integrations.xarray import rows_of
+from amortized_kde.integrations.xarray.files import read_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore:Consolidated metadata")
 

@@ -1,0 +1,240 @@
+"""Read members and the options of their densities; nothing is computed here.
+
+A cell is one index of the axes other than the members': a place, a time, a lead time. Atoms are values that many
+members share exactly, such as no rain: members at atoms are counted, and the density is that of the others.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from amortized_kde._types import Array, Flags, Index
+from amortized_kde.data.reading import read_bounds, read_numbers, read_sample, read_samples
+from amortized_kde.data.sample import Samples
+from amortized_kde.data.support import Bounds, check_inside
+from amortized_kde.errors import InvalidParameterError, InvalidSampleError
+from amortized_kde.estimate import DEFAULT_METHOD
+from amortized_kde.selection import Selector, find_selector
+
+# Members along the last axis; a list of unequal rows is one ensemble per row.
+Members = ArrayLike | Sequence[ArrayLike]
+
+# A density that stands in for many cells must be quick, so a larger climatology is thinned to this many values.
+_LARGEST_CLIMATOLOGY = 1000
+# Selects the bandwidth of a climatology where those of the ensembles are given.
+_CLIMATOLOGY_METHOD = "amortized:single"
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """How the densities of all cells are made. Plain data, so that dask can send it to workers.
+
+    Attributes
+    ----------
+    bounds : Bounds
+        Hard limits of the variable.
+    method : str or None
+        Name of the selector; None if bandwidths are given.
+    bandwidth : ndarray or None
+        Given bandwidths in data units, one for all cells or one each.
+    atoms : ndarray of shape (a,)
+        Values with a probability of their own, ascending.
+    climatology : ndarray
+        Ascending values, away from the atoms, of the density of cells whose members give none; empty if not given.
+    threads : int or None
+        At most this many threads; None for all cores.
+    warn : bool
+        Whether to warn of cells without an answer. A warning on a worker would be lost.
+    """
+
+    bounds: Bounds
+    method: str | None
+    bandwidth: Array | None
+    atoms: Array
+    climatology: Array
+    threads: int | None = None
+    warn: bool = True
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        bounds: Sequence[float | None] | None = None,
+        method: str | None = None,
+        bandwidth: ArrayLike | None = None,
+        atoms: Sequence[float] = (),
+        climatology: ArrayLike | None = None,
+        threads: int | None = None,
+    ) -> "Options":
+        """Check options as given to `ensembles.log_scores`.
+
+        Raises
+        ------
+        InvalidSampleError, InvalidBoundsError, InvalidParameterError
+            For options that cannot be used.
+        """
+        limits = read_bounds(bounds)
+        if method is not None and bandwidth is not None:
+            raise InvalidParameterError("method and bandwidth exclude each other; give one of them.")
+        if method is not None and not isinstance(method, str):
+            raise InvalidParameterError(f"method must be a name such as 'silverman', not {method!r}; see bandwidth=.")
+        if bandwidth is None:
+            method = find_selector(DEFAULT_METHOD if method is None else method).name
+        points = _read_atoms(atoms, limits)
+        past = np.empty(0) if climatology is None else _read_climatology(climatology, limits, points)
+        given = None if bandwidth is None else read_numbers(bandwidth, "bandwidth", copy=False)
+        return cls(limits, method, given, points, past, threads)
+
+    @property
+    def selector(self) -> Selector:
+        """The selector of bandwidths; where these are given, that of the climatology's."""
+        return find_selector(_CLIMATOLOGY_METHOD if self.method is None else self.method)
+
+
+@dataclass(frozen=True, eq=False)
+class Ensembles:
+    """Checked members of all cells, with the options of their densities.
+
+    Attributes
+    ----------
+    samples : Samples
+        Members away from the atoms, one sample per cell.
+    members, hits : ndarrays of shape (cells,) and (cells, atoms)
+        Numbers of all members, and of those at each atom.
+    outside : ndarray of shape (cells,)
+        Whether a member lies outside the bounds.
+    selector : Selector
+        Selects the bandwidths of the cells, unless they are given.
+    bandwidths : ndarray of shape (cells,), or None
+        Given bandwidths.
+    options : Options
+    """
+
+    samples: Samples
+    members: Index
+    hits: Index
+    outside: Flags
+    selector: Selector
+    bandwidths: Array | None
+    options: Options
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The cells' shape."""
+        return self.samples.shape
+
+    @cached_property
+    def invalid(self) -> Flags:
+        """Cells without members, or with an infinite member or one outside the bounds: all their answers are NaN."""
+        return np.asarray((self.members == 0) | self.outside)
+
+
+def read_ensembles(x: Members, options: Options, *, ascending: bool | None = None) -> Ensembles:
+    """Check members of shape (..., n); they are sorted if `ascending`, by default only where the selector needs it.
+
+    Raises
+    ------
+    InvalidSampleError
+        If `x` does not hold real numbers, or given bandwidths do not match its shape.
+    """
+    selector = options.selector
+    if ascending is None:
+        ascending = options.bandwidth is None and selector.ascending
+    everything = read_samples(x, axis=-1, ascending=ascending)
+    samples, hits = _without_atoms(everything, options.atoms)
+    bandwidths = None if options.bandwidth is None else _one_each(options.bandwidth, "bandwidth", everything.shape)
+    outside = everything.outside(options.bounds)
+    return Ensembles(samples, everything.sizes, hits, outside, selector, bandwidths, options)
+
+
+def _read_atoms(atoms: Sequence[float], bounds: Bounds) -> Array:
+    points = np.unique(read_numbers(np.atleast_1d(np.asarray(atoms)) if np.size(atoms) else np.empty(0), "atoms"))
+    if points.size != np.size(atoms) or not np.all(np.isfinite(points)):
+        raise InvalidParameterError(f"atoms must be different finite numbers, such as (0,), not {atoms!r}.")
+    outside = points[(points < bounds.lower) | (points > bounds.upper)]
+    if outside.size:
+        raise InvalidParameterError(f"the atom {outside[0]:g} lies outside the bounds {tuple(bounds)}.")
+    return points
+
+
+def _read_climatology(climatology: ArrayLike, bounds: Bounds, atoms: Array) -> Array:
+    """Return the values away from the atoms, ascending, and thinned if they are many."""
+    values = read_sample(np.ravel(np.asarray(climatology)), nan="omit", what="climatology").values
+    check_inside(values, bounds)
+    values = values[~np.isin(values, atoms)]
+    if values.size == 0 or values[0] == values[-1]:
+        raise InvalidSampleError("climatology needs at least two different values away from the atoms.")
+    if values.size > _LARGEST_CLIMATOLOGY:
+        values = np.sort(np.random.default_rng(0).choice(values, _LARGEST_CLIMATOLOGY, replace=False))
+    return values
+
+
+def _without_atoms(samples: Samples, atoms: Array) -> tuple[Samples, Index]:
+    """Return the samples without members at atoms, and the number of members of each cell at each atom."""
+    hits = np.zeros((len(samples), atoms.size), np.int64)
+    if not atoms.size or not samples.values.size:
+        return samples, hits
+    kept = np.ones(samples.values.size, bool)
+    for k, atom in enumerate(atoms):
+        here = samples.values == atom
+        hits[:, k] = np.diff(np.concatenate([[0], np.cumsum(here)])[samples.offsets])
+        kept &= ~here
+    offsets = np.concatenate([[0], np.cumsum(samples.sizes - hits.sum(axis=1))])
+    return Samples(samples.values[kept], offsets, samples.shape, samples.unusable), hits
+
+
+def _one_each(values: Array, what: str, shape: tuple[int, ...]) -> Array:
+    """Return one number per cell, (cells,)."""
+    try:
+        # A copy: an array that was only broadcast is read-only, which is another type to the compiler.
+        return np.array(np.broadcast_to(values, shape)).reshape(-1)
+    except ValueError:
+        raise InvalidSampleError(
+            f"{what} has shape {values.shape}, but there are ensembles of shape {shape}: give one number each."
+        ) from None
+
+
+def read_observations(obs: ArrayLike, ensembles: Ensembles) -> Array:
+    """Return one observation per cell, (cells,); NaN is a missing one.
+
+    Raises
+    ------
+    InvalidSampleError
+        If they are not numbers, or do not match the cells' shape.
+    """
+    return _one_each(read_numbers(obs, "obs", copy=False), "obs", ensembles.shape)
+
+
+def read_arguments(at: ArrayLike, what: str, ensembles: Ensembles) -> tuple[Array, tuple[int, ...]]:
+    """Return arguments of all densities as (cells, m), and the shape of the answer.
+
+    They are given as one number or (m,) for all cells alike, or as (..., m).
+
+    Raises
+    ------
+    InvalidSampleError
+        If they are not numbers, or do not match the cells' shape.
+    """
+    values = read_numbers(at, what)
+    shape = ensembles.shape + values.shape[-1:]
+    rows = values[None] if values.ndim == 0 else values
+    count = rows.shape[-1]
+    try:
+        spread = np.array(np.broadcast_to(rows, (*ensembles.shape, count)))
+    except ValueError:
+        raise InvalidSampleError(
+            f"{what} has shape {values.shape}, but there are ensembles of shape {ensembles.shape}: give one list for "
+            "all of them, or one each along the last axis."
+        ) from None
+    return spread.reshape(math.prod(ensembles.shape), count), shape
+
+
+def check_probabilities(p: ArrayLike) -> None:
+    """Raise `InvalidParameterError` if a probability is outside [0, 1] or NaN."""
+    values = np.asarray(p)
+    if not np.all((values >= 0.0) & (values <= 1.0)):
+        raise InvalidParameterError("probabilities must lie in [0, 1].")

@@ -1,0 +1,278 @@
+"""The functions of `amortized_kde.ensembles` on labelled arrays."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from amortized_kde import ensembles
+from amortized_kde.ensembles import Dressing, answers, read_dressing
+from amortized_kde.ensembles.options import check_probabilities
+from amortized_kde.errors import InvalidParameterError
+from amortized_kde.integrations.xarray.apply import (
+    Keywords,
+    Labelled,
+    LabelledEnsembles,
+    bandwidth_block,
+    cell_numbers,
+    counted,
+    each_variable,
+)
+from amortized_kde.integrations.xarray.checks import check_alike, check_members, is_lazy, read_argument
+
+
+def log_scores(x: Labelled, obs: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> Labelled:
+    """Return logarithmic scores in bits, lower is better: `ensembles.log_scores`.
+
+    Parameters
+    ----------
+    x : DataArray or Dataset
+        Ensembles; NaN is a missing member. Lazy ones (dask) give lazy scores, computed block by block.
+    obs : DataArray or Dataset
+        Observations, with the dimensions of `x` without the members', or fewer, and the same coordinates. For a
+        Dataset, a Dataset with the same variables.
+    dim : hashable
+        The members' dimension, which must not be split into chunks.
+    **options
+        `bounds`, `method`, `bandwidth`, `atoms` and `climatology` as in `ensembles.log_scores`, but `bandwidth` is a
+        number or a DataArray. For a Dataset they may be mappings by variable. `threads` is the largest number of
+        threads; by default all cores, but one for each block of a lazy array, since dask computes several blocks side
+        by side.
+
+    Returns
+    -------
+    DataArray or Dataset
+        Named ``t2m_log_score`` for a variable ``t2m``. In memory, its attributes count the cells, those without an
+        answer (NaN), missing observations, and infinite scores, whose observations lie outside the bounds; for a lazy
+        one use `tally`.
+
+    Raises
+    ------
+    InvalidSampleError, InvalidParameterError, InvalidBoundsError
+        If a dimension is missing, members are split into chunks, coordinates differ, or an option cannot be used.
+
+    Examples
+    --------
+    >>> members = xr.DataArray([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]], dims=("time", "member"), name="t2m")
+    >>> scores = log_scores(members, xr.DataArray([2.5, 4.0], dims="time"), bandwidth=1.0)
+    >>> scores.name, scores.attrs["units"], scores.values.round(4).tolist()
+    ('t2m_log_score', 'bits', [2.2955, 2.6321])
+    """
+    return _scores(answers.log_scores, ["log_score"], x, obs, dim, options)
+
+
+def log_score_parts(x: Labelled, obs: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> xr.Dataset:
+    """Return the two parts of logarithmic scores, which add up to them: `ensembles.log_score_parts`.
+
+    Parameters as in `log_scores`.
+
+    Returns
+    -------
+    Dataset
+        ``rain_log_score_occurrence`` and ``rain_log_score_amount`` for a variable ``rain``.
+    """
+    parts = ["log_score_occurrence", "log_score_amount"]
+    made = _scores(answers.score_parts, parts, x, obs, dim, options)
+    assert isinstance(made, xr.Dataset)
+    return made
+
+
+def crps(x: Labelled, obs: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> Labelled:
+    """Return continuous ranked probability scores in the variable's units: `ensembles.crps`.
+
+    Parameters as in `log_scores`.
+    """
+    return _scores(answers.crps, ["crps"], x, obs, dim, options)
+
+
+def pit(
+    x: Labelled, obs: Labelled, dim: Hashable = "member", *, seed: int = 0, **options: Unpack[Keywords]
+) -> Labelled:
+    """Return probability integral transforms: `ensembles.pit`.
+
+    Other parameters as in `log_scores`. The draw at an atom depends on `seed` and the cell's position in the array, not
+    on the chunks.
+    """
+    # Here, since lazy blocks would fail only when computed.
+    answers.check_seed(seed)
+    return _scores(answers.pit, ["pit"], x, obs, dim, options, seed=seed)
+
+
+def _scores(
+    function: Callable[..., Any],
+    kinds: list[str],
+    x: Labelled,
+    obs: Labelled,
+    dim: Hashable,
+    options: Keywords,
+    **more: Any,
+) -> Labelled:
+    """Return one result of each kind, several as a Dataset; with a seed the function needs the cells' numbers too."""
+
+    def one(x: Any, others: dict[str, Any], **keywords: Any) -> Labelled:
+        cells = LabelledEnsembles(x, dim, **keywords)
+        observed = check_alike(cells.x, others["obs"], "obs", dim)
+        inputs = [observed, cell_numbers(cells.x, dim)] if "seed" in more else [observed]
+        made = [counted(part, obs=observed) for part in cells.apply(function, inputs, kinds=kinds, **more)]
+        return made[0] if len(made) == 1 else xr.merge([part.to_dataset() for part in made])
+
+    return each_variable(one, x, {"obs": obs}, dim, options)
+
+
+def bandwidth(x: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> Labelled:
+    """Return bandwidths in the variable's units: `amortized_kde.bandwidth` along `dim`.
+
+    Parameters
+    ----------
+    x : DataArray or Dataset
+        Ensembles; NaN is a missing member.
+    dim : hashable
+        The members' dimension, which must not be split into chunks.
+    **options
+        `bounds`, `method` and `threads` as in `log_scores`. Atoms and climatology are ignored.
+
+    Examples
+    --------
+    >>> members = xr.DataArray([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]], dims=("time", "member"), name="t2m")
+    >>> bandwidth(members, method="silverman").round(2).values
+    array([0.81, 1.62])
+    """
+
+    def one(x: Any, others: dict[str, Any], **keywords: Any) -> Labelled:
+        if keywords.get("bandwidth") is not None:
+            raise InvalidParameterError("bandwidths are selected here; give a method, not a bandwidth.")
+        return counted(*LabelledEnsembles(x, dim, **keywords).apply(bandwidth_block, kinds=["bandwidth"]))
+
+    return each_variable(one, x, {}, dim, options)
+
+
+def densities(
+    x: Labelled, at: ArrayLike | xr.DataArray, dim: Hashable = "member", **options: Unpack[Keywords]
+) -> Labelled:
+    """Return densities at arguments, in one over the variable's units: `ensembles.densities`.
+
+    `at` is a number, a list, which becomes the dimension ``value``, or a DataArray with the cells' dimensions and at
+    most one more. Other parameters as in `log_scores`.
+    """
+    return _at_arguments(answers.densities, "density", x, (at, "at", "value"), dim, options)
+
+
+def probabilities(
+    x: Labelled,
+    thresholds: ArrayLike | xr.DataArray,
+    dim: Hashable = "member",
+    *,
+    above: bool = False,
+    **options: Unpack[Keywords],
+) -> Labelled:
+    """Return probabilities up to thresholds, or above them: `ensembles.probabilities`.
+
+    `thresholds` are a number, a list, which becomes the dimension ``threshold``, or a DataArray with the cells'
+    dimensions and at most one more, such as quantiles of the climate. Other parameters as in `log_scores`.
+
+    Examples
+    --------
+    >>> members = xr.DataArray([[1.0, 3.0], [2.0, 8.0]], dims=("time", "member"), name="wind", attrs={"units": "m s-1"})
+    >>> gale = probabilities(members, [2.0, 9.0], above=True, bandwidth=1.0)
+    >>> gale.dims, gale.name, gale.values.round(4).tolist()
+    (('time', 'threshold'), 'wind_probability_above', [[0.5, 0.0], [0.75, 0.0793]])
+    """
+    kind = "probability_above" if above else "probability_below"
+    argument = thresholds, "thresholds", "threshold"
+    return _at_arguments(answers.probabilities, kind, x, argument, dim, options, above=above)
+
+
+def quantiles(
+    x: Labelled, p: ArrayLike | xr.DataArray, dim: Hashable = "member", **options: Unpack[Keywords]
+) -> Labelled:
+    """Return quantiles in the variable's units: `ensembles.quantiles`.
+
+    `p` is one probability, a list, which becomes the dimension ``quantile`` as in xarray's own quantiles, or a
+    DataArray with the cells' dimensions and at most one more. Other parameters as in `log_scores`.
+    """
+    return _at_arguments(answers.quantiles, "quantile", x, (p, "p", "quantile"), dim, options)
+
+
+def _at_arguments(
+    function: Callable[..., Any],
+    kind: str,
+    x: Labelled,
+    argument: tuple[ArrayLike | xr.DataArray, str, str],
+    dim: Hashable,
+    options: Keywords,
+    **more: Any,
+) -> Labelled:
+    """Return a function of the densities at arguments, given as values, their name, and the name of a new dimension."""
+    values, what, new = argument
+
+    def one(x: Any, others: dict[str, Any], **keywords: Any) -> Labelled:
+        cells = LabelledEnsembles(x, dim, **keywords)
+        at, along = read_argument(values, cells.x, dim, what, new)
+        if what == "p" and not is_lazy(at):
+            # Here, since lazy blocks would fail only when computed.
+            check_probabilities(at.values)
+        return counted(*cells.apply(function, [at], kinds=[kind], core=[along], **more))
+
+    return each_variable(one, x, {}, dim, options)
+
+
+def atom_probabilities(
+    x: Labelled,
+    atoms: Sequence[float] | Mapping[Hashable, Sequence[float]],
+    dim: Hashable = "member",
+    *,
+    bounds: Sequence[float | None] | Mapping[Hashable, Sequence[float | None]] | None = None,
+) -> Labelled:
+    """Return probabilities of atoms along a new dimension ``atom``: `ensembles.atom_probabilities`."""
+
+    def one(x: Any, others: dict[str, Any], **keywords: Any) -> Labelled:
+        points = sorted(float(atom) for atom in keywords.get("atoms", ()))
+        cells = LabelledEnsembles(x, dim, bandwidth=1.0, **keywords)
+        made = cells.apply(answers.atom_probabilities, kinds=["atom_probability"], new={"atom": len(points)})
+        return counted(*made).assign_coords(atom=points)
+
+    return each_variable(one, x, {}, dim, {"atoms": atoms, "bounds": bounds})
+
+
+def dressed(
+    x: Labelled, dressing: Dressing | str | Path | Mapping[Hashable, Dressing | str | Path], dim: Hashable = "member"
+) -> Labelled:
+    """Return members shifted and scaled: `ensembles.dressed`, with the dimensions, name and attributes of `x`.
+
+    Parameters
+    ----------
+    x : DataArray or Dataset
+        For a Dataset, every variable with the members' dimension is dressed, and only these are returned.
+    dressing : Dressing, str or Path
+        The dressing, or the folder of a model that was trained with one; for a Dataset also a mapping by variable.
+    dim : hashable
+        The members' dimension.
+
+    Examples
+    --------
+    >>> members = xr.DataArray([[1.0, 3.0]], dims=("time", "member"), name="wind")
+    >>> dressed(members, Dressing(0.5, 1.0, 2.0)).values
+    array([[0.5, 4.5]])
+    """
+
+    def one(x: Any, others: dict[str, Any], *, dressing: Dressing | str | Path | None = None) -> xr.DataArray:
+        members = check_members(x, dim)
+        if dressing is None:
+            return members
+        made: xr.DataArray = xr.apply_ufunc(
+            partial(
+                ensembles.dressed, dressing=dressing if isinstance(dressing, Dressing) else read_dressing(dressing)
+            ),
+            members,
+            input_core_dims=[[dim]],
+            output_core_dims=[[dim]],
+            dask="parallelized",
+            output_dtypes=[float],
+            keep_attrs=True,
+        )
+        return made.transpose(*members.dims)
+
+    return each_variable(one, x, {}, dim, {"dressing": dressing})
