@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.jit import entry
 from amortized_kde.numerics.mixture import Rungs, first_in
 

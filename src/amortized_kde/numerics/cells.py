@@ -9,10 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
-from amortized_kde.numerics.gaussian import central_mass
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive, lower_tail
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.normal import lower_tail
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # In sums above this, exponents cut at -708 do not matter; smaller sums are shifted by their nearest kernel.

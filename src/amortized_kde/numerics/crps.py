@@ -13,9 +13,8 @@ import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.cells import Kernels
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive, lower_tail
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.normal import lower_tail
 
 # Gauss-Legendre on [0, 1] with eight nodes: on a panel of three bandwidths the square of a kernel's distribution
 # function is integrated to 1e-9 of the panel's width.

@@ -9,8 +9,7 @@ import math
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
-from amortized_kde.numerics.gaussian import mass_and_slope
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive, mass_and_slope
 from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.order import first_at_least
 from amortized_kde.numerics.pairs import LARGEST_EXACT

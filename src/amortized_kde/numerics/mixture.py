@@ -11,8 +11,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
-from amortized_kde.numerics.gaussian import central_mass
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 
 # Terms smaller than exp(-38) = 3e-17 of a lower bound of the sum, all of them together, are left out.

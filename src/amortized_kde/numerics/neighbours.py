@@ -14,8 +14,7 @@ import math
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
-from amortized_kde.numerics.gaussian import central_mass
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.numerics.exponential import exp_nonpositive
+from amortized_kde.numerics.gaussian import exp_nonpositive
 from amortized_kde.numerics.jit import compiled
 
 # Up to this many values every pair is visited; beyond, pairs are counted by distance.

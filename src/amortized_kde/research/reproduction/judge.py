@@ -15,8 +15,7 @@ import numpy as np
 
 from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.sample import Samples
-from amortized_kde.numerics.exponential import LOWEST_EXPONENT, exp_nonpositive
-from amortized_kde.numerics.gaussian import mass_and_slope
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive, mass_and_slope
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
 from amortized_kde.numerics.threads import run_in_pieces

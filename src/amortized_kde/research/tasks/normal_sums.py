@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.numerics.exponential import exp_nonpositive
+from amortized_kde.numerics.gaussian import exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.exponential import exp2_nonpositive_single, exp_nonpositive
+from amortized_kde.numerics.gaussian import exp2_nonpositive_single, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.neighbours import inverse_masses
 from amortized_kde.numerics.order import first_at_least

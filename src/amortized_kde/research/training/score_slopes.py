@@ -17,13 +17,13 @@ import math
 import numpy as np
 
 from amortized_kde._types import Array, Index, Single
-from amortized_kde.numerics.exponential import (
+from amortized_kde.numerics.gaussian import (
     LOWEST_EXPONENT,
     LOWEST_EXPONENT_2_SINGLE,
     exp2_nonpositive_single,
     exp_nonpositive,
+    mass_and_slope,
 )
-from amortized_kde.numerics.gaussian import mass_and_slope
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.order import first_at_least
 
