@@ -14,7 +14,7 @@ from amortized_kde.data.sample import Sample, Samples
 from amortized_kde.data.support import Bounds, check_inside, working_domain
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.background import Background
-from amortized_kde.density.sums import BINNED_FROM
+from amortized_kde.density.kernels import BINNED_FROM
 from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, FallbackWarning, UnlikeTrainingWarning
 from amortized_kde.selection import (
     FAILURES,

@@ -12,6 +12,7 @@ import pytest
 from amortized_kde import KernelDensity
 from amortized_kde.data.reading import read_sample
 from amortized_kde.data.support import Bounds
+from amortized_kde.density.html import curve_grid
 from amortized_kde.errors import (
     InvalidBoundsError,
     InvalidParameterError,
@@ -241,7 +242,7 @@ def test_no_narrow_peak_is_missing_in_a_notebook():
     x, shares = np.append(np.zeros(100), X[:30]), np.zeros((2, 130))
     shares[0, :100] = shares[1, 100:] = 1.0
     d = KernelDensity.from_ladder(read_sample(x), [1e-4, 0.5], shares[:, np.argsort(x, kind="stable")], bounds=Bounds())
-    assert d.pdf(d._curve()).max() == pytest.approx(d.pdf(0.0), rel=1e-12)
+    assert d.pdf(curve_grid(d)).max() == pytest.approx(d.pdf(0.0), rel=1e-12)
 
 
 def test_plot_without_matplotlib(monkeypatch):

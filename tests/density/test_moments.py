@@ -90,7 +90,7 @@ def test_condensed_kernels_have_the_same_moments(bounds):
     # With 20 000 points some stand for others, at the upper end even from beyond it.
     x = np.random.default_rng(4).uniform(0.0, 12.0, 20_000)
     d = KernelDensity.from_ladder(read_sample(x), [0.5, 30.0], np.full((2, x.size), 0.5), bounds=bounds)
-    exact, quick = d._kernels._exact, d._kernels._quick
+    exact, quick = d._kernels.complete, d._kernels.condensed
     assert quick.rungs.places.size < 0.1 * exact.rungs.places.size
     assert quick.rungs.places.max() > 12.1
     assert d.mean() == moments.mean(quick) == pytest.approx(moments.mean(exact), rel=1e-13)

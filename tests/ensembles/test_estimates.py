@@ -17,7 +17,7 @@ def test_kernels_are_those_of_the_density(n, bounds):
     # Large samples make runs of one.
     rows = [(part, t) for part in kernels for t in range(part.starts.size)]
     for row, (part, t) in zip(x, rows, strict=True):
-        rungs = akde.fit(row, bounds=bounds)._kernels.rungs
+        rungs = akde.fit(row, bounds=bounds)._kernels.complete.rungs
         found = np.stack([a[part.starts[t] : part.stops[t]] for a in part[:3]])
         expected = np.stack([rungs.places, 1.0 / rungs.spread, rungs.coefficients])
         order, other = np.lexsort(found[:2]), np.lexsort(expected[:2])

@@ -17,7 +17,7 @@ def binned_rungs(points, weights, bandwidths):
     rows = []
     for h in bandwidths:
         ends = np.array([0, points.size - 1])
-        gathered = gather.gather(points, weights, ends, h / binned.CELLS, threads=1)
+        gathered = gather.gather(points, weights, ends, h / binned.CELLS_PER_BANDWIDTH, threads=1)
         rows.append(gather.kernels_of(gathered, np.ones(2)))
     offsets = np.cumsum([0, *(row[0].size for row in rows)])
     rungs = Rungs(*(np.concatenate([row[i] for row in rows]) for i in range(2)), offsets, np.array(bandwidths))
@@ -60,7 +60,7 @@ def test_relative_error_is_below_the_tolerance_wherever_it_answers(sample, expon
 def test_nodes_of_the_widest_cell_are_off_by_as_much_as_is_stated(distance, most):
     """All weight on one point of a cell that is full of others, and the argument at this distance from it."""
     nodes = [mpmath.cos((j + mpmath.mpf(1) / 2) * mpmath.pi / 16) for j in range(16)]
-    half = mpmath.mpf(1) / (2 * mpmath.mpf(binned.CELLS))
+    half = mpmath.mpf(1) / (2 * mpmath.mpf(binned.CELLS_PER_BANDWIDTH))
 
     def share(t, j):
         others = [node for i, node in enumerate(nodes) if i != j]

@@ -1,11 +1,14 @@
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.special import log_ndtr, logsumexp
 
-from amortized_kde.density.kernels import KernelSum
-from amortized_kde.numerics.condense import condensed
+from amortized_kde.data.support import Bounds
+from amortized_kde.density.kernel_sum import KernelSum
+from amortized_kde.density.kernels import Kernels
+from amortized_kde.numerics.condense import condense
 
 RNG = np.random.default_rng(1)
 SAMPLES = {
@@ -19,9 +22,14 @@ SAMPLES = {
 
 
 def kernel_sum(points, bandwidths, coefficients, lower, upper):
-    """A coefficient for each (bandwidth, point), of which some may be zero."""
+    """A coefficient for each (bandwidth, point), some of which can be zero."""
     used = [row > 0.0 for row in coefficients]
-    return KernelSum(bandwidths, lambda k: (points[used[k]], coefficients[k][used[k]]), lower, upper)
+
+    def rung(k):
+        return Kernels(points[used[k]], coefficients[k][used[k]])
+
+    bounds = Bounds(lower, upper)
+    return KernelSum(SimpleNamespace(bandwidths=bandwidths, bounds=bounds, direct=False, is_large=False, rung=rung))
 
 
 def kernels(name):
@@ -38,7 +46,7 @@ def log_sum(places, coefficients, h, x):
 @pytest.mark.parametrize("name", SAMPLES)
 def test_fewer_kernels_make_the_same_sum(name, h):
     places, coefficients = kernels(name)
-    fewer, theirs = condensed(places, coefficients, h)
+    fewer, theirs = condense(places, coefficients, h)
     assert fewer.size < 0.5 * places.size
     assert np.all(np.diff(fewer) >= 0.0)
     assert theirs.sum() == pytest.approx(1.0, abs=1e-14)
@@ -54,7 +62,7 @@ def test_fewer_kernels_make_the_same_sum(name, h):
 def test_few_or_scattered_kernels_stay():
     places, coefficients = kernels("normal")
     for n, h in ((8000, 1.0), (20_000, 1e-6)):
-        fewer, theirs = condensed(places[:n], coefficients[:n], h)
+        fewer, theirs = condense(places[:n], coefficients[:n], h)
         assert np.array_equal(fewer, places[:n])
         assert np.array_equal(theirs, coefficients[:n])
 
@@ -64,10 +72,7 @@ def test_far_away_every_kernel_is_summed(name):
     points, row = kernels(name)
     q = kernel_sum(points, np.array([0.01, 0.5]), np.stack([0.3 * row, 0.7 * row]), -math.inf, math.inf)
     at = points[-1] + np.array([1.0, 5.0, 7.0, 12.0, 50.0, 500.0])
-    density, above = np.empty(6), np.empty(6)
-    q.log_density(at, density, 0, 6)
-    q.log_sf(at, above, 0, 6)
-    for x, found, tail in zip(at, density, above, strict=True):
+    for x, found, tail in zip(at, q.log_density(at), q.log_sf(at), strict=True):
         parts = [log_sum(points, c * row / h, h, x) for c, h in ((0.3, 0.01), (0.7, 0.5))]
         assert found == pytest.approx(np.logaddexp(*parts) - 0.5 * math.log(2.0 * math.pi), rel=1e-13, abs=1e-13)
         parts = [logsumexp(log_ndtr((points - x) / h), b=c * row) for c, h in ((0.3, 0.01), (0.7, 0.5))]

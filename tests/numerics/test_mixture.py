@@ -1,18 +1,26 @@
 import math
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
 import pytest
 from scipy.special import logsumexp, ndtr
 
-from amortized_kde.density.kernels import KernelSum
+from amortized_kde.data.support import Bounds
+from amortized_kde.density.kernel_sum import KernelSum
+from amortized_kde.density.kernels import Kernels
 from amortized_kde.ensembles import log_densities
 
 
 def kernel_sum(points, bandwidths, coefficients, lower, upper):
-    """A coefficient for each (bandwidth, point), of which some may be zero."""
+    """A coefficient for each (bandwidth, point), some of which can be zero."""
     used = [row > 0.0 for row in coefficients]
-    return KernelSum(bandwidths, lambda k: (points[used[k]], coefficients[k][used[k]]), lower, upper)
+
+    def rung(k):
+        return Kernels(points[used[k]], coefficients[k][used[k]])
+
+    bounds = Bounds(lower, upper)
+    return KernelSum(SimpleNamespace(bandwidths=bandwidths, bounds=bounds, direct=False, is_large=False, rung=rung))
 
 
 def three_rungs(n=60, seed=1):
@@ -28,16 +36,10 @@ def everywhere(points, bandwidths, coefficients):
     return kernel_sum(points, bandwidths, coefficients, -math.inf, math.inf)
 
 
-def evaluated(loop, at):
-    at = np.array(at, float)
-    out = np.empty(at.size)
-    loop(at, out, 0, at.size)
-    return out
-
-
 def slow_log_density(kernels, x):
     """Every term, in the order of the formula."""
-    places, coefficients, bandwidths = kernels.rungs.places, kernels.rungs.coefficients, kernels.rungs.spread
+    rungs = kernels.complete.rungs
+    places, coefficients, bandwidths = rungs.places, rungs.coefficients, rungs.spread
     u = (x - places) / bandwidths
     return logsumexp(-0.5 * u * u, b=coefficients / bandwidths / math.sqrt(2.0 * math.pi))
 
@@ -45,7 +47,7 @@ def slow_log_density(kernels, x):
 def precise_log_density(kernels, x):
     with mpmath.workdps(50):
         total = mpmath.mpf(0)
-        rungs = kernels.rungs
+        rungs = kernels.complete.rungs
         for p, c, h in zip(rungs.places.tolist(), rungs.coefficients.tolist(), rungs.spread.tolist(), strict=True):
             u = (mpmath.mpf(float(x)) - mpmath.mpf(p)) / mpmath.mpf(h)
             total += mpmath.mpf(c) / mpmath.mpf(h) * mpmath.npdf(u)
@@ -54,15 +56,15 @@ def precise_log_density(kernels, x):
 
 def test_several_bandwidths_against_every_term():
     kernels = three_rungs()
-    at = np.concatenate([np.linspace(-6.0, 6.0, 301), kernels.rungs.places, [-400.0, 1e3, 1e5]])
+    at = np.concatenate([np.linspace(-6.0, 6.0, 301), kernels.complete.rungs.places, [-400.0, 1e3, 1e5]])
     exact = [slow_log_density(kernels, x) for x in at]
-    np.testing.assert_allclose(evaluated(kernels.log_density, at), exact, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(kernels.log_density(at), exact, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("x", [0.0, 1.7, -9.0, 40.0, 1e3, -1e6])
 def test_several_bandwidths_against_mpmath(x):
     kernels = three_rungs(n=12)
-    found = evaluated(kernels.log_density, [x])[0]
+    found = kernels.log_density(np.array([x]))[0]
     assert found == pytest.approx(precise_log_density(kernels, x), rel=1e-13, abs=1e-13)
 
 
@@ -75,7 +77,7 @@ def test_coefficients_over_hundreds_of_decades(decades):
     coefficients[0, [0, -1]] = 10.0**-decades
     kernels = everywhere(points, np.array([0.3]), coefficients / coefficients.sum())
     for x in [-5.0, points[0], 11.3, points[-1], 47.0]:
-        found = evaluated(kernels.log_density, [x])[0]
+        found = kernels.log_density(np.array([x]))[0]
         assert found == pytest.approx(precise_log_density(kernels, x), rel=1e-13, abs=1e-12)
 
 
@@ -86,12 +88,12 @@ def test_nothing_is_lost_at_the_edge_of_the_window():
         weights = np.concatenate([[light], np.full(60, (1.0 - light) / 60)])
         kernels = everywhere(points, np.array([1.0]), weights[None, :])
         for x in [-1.0, 0.0, 2.0, 3.9]:
-            found = evaluated(kernels.log_density, [x])[0]
+            found = kernels.log_density(np.array([x]))[0]
             assert found == pytest.approx(slow_log_density(kernels, x), rel=1e-14, abs=1e-14)
 
 
 def test_special_arguments():
-    found = evaluated(three_rungs().log_density, [math.nan, math.inf, -math.inf, 1e200])
+    found = three_rungs().log_density(np.array([math.nan, math.inf, -math.inf, 1e200]))
     assert math.isnan(found[0])
     assert np.array_equal(found[1:], [-math.inf] * 3)
 

@@ -1,40 +1,51 @@
-"""The broad background of a density, which is there for what no kernel foresees, and only computes.
+"""The broad background of a density, for values that no kernel foresees.
 
-Between two finite bounds it is uniform. Otherwise it is Student's t with three degrees of freedom, a location and a
-scale in data units, cut at the finite bound if there is one, and renormalised. Arrays of any shape enter and leave;
-bounds, locations and scales may be arrays too, which broadcast against the arguments.
+Between two finite bounds it is uniform. Otherwise it is Student's t with three degrees of freedom, truncated at the
+finite bound if there is one, and renormalised. The functions take arrays of any shape; bounds, locations and scales
+broadcast against the arguments. `Background` is one of them.
 """
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.special import stdtr
 
-from amortized_kde._types import Array
+from amortized_kde._types import Array, Flags
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.numerics.student import LOG_PEAK, SQRT_3, log_between, log_upper, upper_moments, upper_quantile
+
+# In y = t / sqrt 3 the density of t is 2 / (pi (1 + y^2)^2).
+_SQRT_3 = math.sqrt(3.0)
+_LOG_PEAK = math.log(2.0 / math.pi)
+# From here on the mass above y is 2 / (3 pi y^3) to the last bit.
+_CUBIC_FROM = 1e50
+# Below this mass Newton's method runs in log y, otherwise in the angle.
+_SMALL_MASS = 0.1
+# Both converge quadratically and from one side; the worst start needs seven steps to the last bit.
+_NEWTON_STEPS = 9
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def _standard(x: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    return np.asarray((np.asarray(x, float) - location) / np.multiply(scale, SQRT_3))
+    return np.asarray((np.asarray(x, float) - location) / np.multiply(scale, _SQRT_3))
 
 
-def _is_uniform(lower: ArrayLike, upper: ArrayLike) -> NDArray[np.bool_]:
+def _is_uniform(lower: ArrayLike, upper: ArrayLike) -> Flags:
     return np.isfinite(lower) & np.isfinite(upper)
 
 
 def log_density(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    """Natural log-density at `x`, minus infinity outside the bounds.
+    """Return the natural log-density at `x`, minus infinity outside the bounds.
 
     Parameters
     ----------
     x : array_like
         Where to evaluate, in data units.
     lower, upper : array_like
-        Bounds, infinite where open; two finite ones make it uniform.
+        Bounds, infinite where open; with two finite bounds it is uniform.
     location, scale : array_like
-        Of Student's t with three degrees of freedom; not looked at where it is uniform.
+        Of Student's t with three degrees of freedom; ignored where it is uniform.
 
     Examples
     --------
@@ -45,16 +56,16 @@ def log_density(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: A
     """
     x = np.asarray(x, float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Of an open side the mass is all there is; at most one side of a Student's t is cut.
-        inside = log_upper(_standard(lower, location, scale)) + log_upper(-_standard(upper, location, scale))
-        constant = LOG_PEAK - np.log(np.multiply(scale, SQRT_3)) - inside
+        # At most one side of a Student's t is truncated; the term of an open side is 0.
+        inside = _log_upper(_standard(lower, location, scale)) + _log_upper(-_standard(upper, location, scale))
+        constant = _LOG_PEAK - np.log(np.multiply(scale, _SQRT_3)) - inside
         student = constant - 4.0 * np.log(np.hypot(1.0, _standard(x, location, scale)))
         log = np.where(_is_uniform(lower, upper), -np.log(np.subtract(upper, lower)), student)
     return np.asarray(np.where((x < lower) | (x > upper), -math.inf, np.where(np.isnan(x), x, log)))
 
 
 def log_cdf(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    """Natural logarithm of the probability below `x`, accurate relative to the probability (see `log_density`).
+    """Return the natural logarithm of the probability below `x`, accurate relative to it; parameters as `log_density`.
 
     Examples
     --------
@@ -64,24 +75,24 @@ def log_cdf(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: Array
     x = np.asarray(x, float)
     y, start, end = (_standard(place, location, scale) for place in (x, lower, upper))
     with np.errstate(divide="ignore", invalid="ignore"):
-        from_open = log_upper(-y) - log_upper(-end)
-        gap = np.where(np.isfinite(lower), np.maximum(x - lower, 0.0), 0.0) / np.multiply(scale, SQRT_3)
-        from_bound = log_between(np.broadcast_to(np.where(np.isfinite(start), start, 0.0), gap.shape), y, gap)
-        student = np.where(np.isfinite(lower), from_bound - log_upper(start), from_open)
+        from_open = _log_upper(-y) - _log_upper(-end)
+        gap = np.where(np.isfinite(lower), np.maximum(x - lower, 0.0), 0.0) / np.multiply(scale, _SQRT_3)
+        from_bound = _log_between(np.broadcast_to(np.where(np.isfinite(start), start, 0.0), gap.shape), y, gap)
+        student = np.where(np.isfinite(lower), from_bound - _log_upper(start), from_open)
         uniform = np.log(np.subtract(x, lower) / np.subtract(upper, lower))
         log = np.minimum(np.where(_is_uniform(lower, upper), uniform, student), 0.0)
     return np.asarray(np.where(x <= lower, -math.inf, np.where(x >= upper, 0.0, np.where(np.isnan(x), x, log))))
 
 
 def log_sf(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    """Natural logarithm of the probability above `x`: `log_cdf` of the mirrored background."""
+    """Return the natural logarithm of the probability above `x`: `log_cdf` of the mirrored background."""
     return log_cdf(
         np.negative(x), lower=np.negative(upper), upper=np.negative(lower), location=np.negative(location), scale=scale
     )
 
 
 def quantile(p: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    """The x with probability `p` in [0, 1] below it, accurate near both ends.
+    """Return the x with probability `p` in [0, 1] below it, accurate near both ends.
 
     Examples
     --------
@@ -97,37 +108,37 @@ def quantile(p: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: Arra
 
 
 def _lower_quantile(p: Array, lower: Array, upper: Array, location: Array, scale: ArrayLike) -> Array:
-    """Quantiles of p <= 1/2: from the bound if the lower side has one, else from minus infinity."""
-    unit = np.multiply(scale, SQRT_3)
+    """Quantiles of p <= 1/2: from the lower bound if there is one, otherwise from minus infinity."""
+    unit = np.multiply(scale, _SQRT_3)
     start, end = _standard(lower, location, scale), _standard(upper, location, scale)
-    from_open = location - unit * upper_quantile(np.log(p) + log_upper(-end))
+    from_open = location - unit * _upper_quantile(np.log(p) + _log_upper(-end))
     start = np.where(np.isfinite(start), start, 0.0)
-    gap, y = _beyond(p, start)
-    # Near the bound the difference of two places would be rounding; far from it, so would the sum.
+    gap, y = _quantile_above(p, start)
+    # Near the bound rounding spoils the difference of two places, far from it their sum.
     from_bound = np.where(gap < np.abs(y), lower + unit * gap, location + unit * y)
     student = np.where(np.isfinite(lower), from_bound, from_open)
     uniform = lower + p * np.subtract(upper, lower)
     return np.asarray(np.where(p > 0.0, np.where(_is_uniform(lower, upper), uniform, student), lower))
 
 
-def _beyond(p: Array, start: Array) -> tuple[Array, Array]:
-    """The y with the share p <= 1/2 of the mass above `start` between them, and its distance from there."""
-    log_mass = np.log(p) + log_upper(start)
-    below, above = np.exp(log_upper(-start)) + np.exp(log_mass), np.exp(log_upper(start)) * (1.0 - p)
-    y = np.where(below < 0.5, -1.0, 1.0) * upper_quantile(np.log(np.minimum(below, above)))
-    gap = np.exp(log_mass - LOG_PEAK + 4.0 * np.log(np.hypot(1.0, start)))
-    # So small a gap that the density hardly changes; four steps of Newton's method in its logarithm make it exact.
+def _quantile_above(p: Array, start: Array) -> tuple[Array, Array]:
+    """The y with p <= 1/2 of the mass above `start` between `start` and y: y - start, and y."""
+    log_mass = np.log(p) + _log_upper(start)
+    below, above = np.exp(_log_upper(-start)) + np.exp(log_mass), np.exp(_log_upper(start)) * (1.0 - p)
+    y = np.where(below < 0.5, -1.0, 1.0) * _upper_quantile(np.log(np.minimum(below, above)))
+    gap = np.exp(log_mass - _LOG_PEAK + 4.0 * np.log(np.hypot(1.0, start)))
+    # Across a small gap the density hardly changes; four Newton steps in the logarithm of the gap make it exact.
     near = gap < 0.01 * np.hypot(1.0, start)
     start = np.broadcast_to(start, gap.shape)
     for _ in range(4):
-        found = log_between(start, start + gap, gap)
-        slope = gap * np.exp(LOG_PEAK - 4.0 * np.log(np.hypot(1.0, start + gap)) - found)
+        found = _log_between(start, start + gap, gap)
+        slope = gap * np.exp(_LOG_PEAK - 4.0 * np.log(np.hypot(1.0, start + gap)) - found)
         gap = gap * np.exp(np.where(near, log_mass - found, 0.0) / slope)
     return np.where(near, gap, y - start), y
 
 
 def mean(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    """Expectation.
+    """Return the expectation.
 
     Examples
     --------
@@ -136,14 +147,16 @@ def mean(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: Arra
     """
     start, end = _standard(lower, location, scale), -_standard(upper, location, scale)
     with np.errstate(invalid="ignore"):
-        # The pull of a cut away from it; an open side has none.
-        student = np.asarray(location) + np.multiply(scale, SQRT_3) * (upper_moments(start)[0] - upper_moments(end)[0])
+        # Truncation shifts the mean away from the bound; an open side does not.
+        student = np.asarray(location) + np.multiply(scale, _SQRT_3) * (
+            _upper_moments(start)[0] - _upper_moments(end)[0]
+        )
         middle = 0.5 * np.asarray(lower, float) + 0.5 * np.asarray(upper, float)
     return np.asarray(np.where(_is_uniform(lower, upper), middle, student))
 
 
 def std(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    """Standard deviation.
+    """Return the standard deviation.
 
     Examples
     --------
@@ -151,9 +164,9 @@ def std(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: Array
     array([1.1547, 1.3357, 1.7321])
     """
     start, end = _standard(lower, location, scale), -_standard(upper, location, scale)
-    # At most one side of a Student's t is cut; without any, all of it lies above minus infinity.
-    first, second = upper_moments(np.where(np.isfinite(lower), start, end))
-    student = np.multiply(scale, SQRT_3) * np.sqrt(second - first * first)
+    # At most one side of a Student's t is truncated; without bounds all of it lies above minus infinity.
+    first, second = _upper_moments(np.where(np.isfinite(lower), start, end))
+    student = np.multiply(scale, _SQRT_3) * np.sqrt(second - first * first)
     with np.errstate(invalid="ignore"):
         width = np.subtract(upper, lower)
     return np.asarray(np.where(_is_uniform(lower, upper), width / math.sqrt(12.0), student))
@@ -166,7 +179,8 @@ class Background:
     Raises
     ------
     InvalidParameterError
-        If the bounds are no interval, or a side is open and location or scale are not finite or the scale not positive.
+        If the lower bound is not below the upper, or a side is open and the location is not finite or the scale not
+        positive and finite.
 
     Examples
     --------
@@ -191,33 +205,85 @@ class Background:
         return {"lower": self.lower, "upper": self.upper, "location": self.location, "scale": self.scale}
 
     def mirrored(self) -> "Background":
-        """Give the background with the axis turned around."""
+        """Return the background of -x."""
         return Background(-self.upper, -self.lower, -self.location, self.scale)
 
     def log_density(self, x: ArrayLike) -> Array:
-        """Natural log-density."""
+        """Return the natural log-density."""
         return log_density(x, **self._parts)
 
     def log_cdf(self, x: ArrayLike) -> Array:
-        """Natural logarithm of the probability below."""
+        """Return the natural logarithm of the probability below."""
         return log_cdf(x, **self._parts)
 
     def log_sf(self, x: ArrayLike) -> Array:
-        """Natural logarithm of the probability above."""
+        """Return the natural logarithm of the probability above."""
         return log_sf(x, **self._parts)
 
     def quantile(self, p: ArrayLike) -> Array:
-        """Quantiles of probabilities in [0, 1]."""
+        """Return the quantiles of probabilities in [0, 1]."""
         return quantile(p, **self._parts)
 
     def mean(self) -> float:
-        """Expectation."""
+        """Return the expectation."""
         return float(mean(**self._parts))
 
     def std(self) -> float:
-        """Standard deviation."""
+        """Return the standard deviation."""
         return float(std(**self._parts))
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
-        """Give independent draws, by the inverse of the distribution function."""
+        """Return independent draws, of shape (count,), by inversion of the distribution function."""
         return self.quantile(rng.random(count))
+
+
+def _log_upper(y: Array) -> Array:
+    """Logarithm of the mass above y, accurate relative to the mass for every y."""
+    far = np.abs(y)
+    # The terms of the closed form cancel in the tail; SciPy's stdtr is accurate to 2e-15 of the mass.
+    tail = stdtr(3.0, -_SQRT_3 * np.minimum(far, _CUBIC_FROM))
+    log_tail = np.log(tail) - 3.0 * np.log(np.maximum(far / _CUBIC_FROM, 1.0))
+    return np.asarray(np.where(y > 0.0, log_tail, np.log1p(-tail * (far <= _CUBIC_FROM))))
+
+
+def _log_between(y: Array, end: Array, gap: Array) -> Array:
+    """Logarithm of the mass between y and end = y + gap, accurate relative to the mass for any gap."""
+    # From the side where both tails are small, because there they cancel least.
+    inner, outer = np.where(y + end < 0.0, -end, y), np.where(y + end < 0.0, -y, end)
+    inside, outside = _log_upper(inner), _log_upper(outer)
+    wide = inside + np.log1p(-np.exp(outside - inside))
+    close = gap < 0.5 * np.maximum(1.0, np.minimum(np.abs(y), np.abs(end)))
+    gap = np.where(close, gap, 0.0)
+    # The two tails would cancel; the density is smooth enough for quadrature to 1e-16.
+    places = y[..., None] + 0.5 * gap[..., None] * (1.0 + _NODES)
+    ratio = np.sum(0.5 * _WEIGHTS * (np.hypot(1.0, y)[..., None] / np.hypot(1.0, places)) ** 4, axis=-1)
+    narrow = _LOG_PEAK - 4.0 * np.log(np.hypot(1.0, y)) + np.log(ratio) + np.log(gap)
+    return np.asarray(np.where(close, narrow, wide))
+
+
+def _upper_quantile(log_q: Array) -> Array:
+    """The y >= 0 above which the mass is q <= 1/2."""
+    few = log_q < math.log(_SMALL_MASS)
+    # Log mass against log y is concave, and the start lies below: no step crosses the solution.
+    log_y = -(math.log(1.5 * math.pi) + np.where(few, log_q, math.log(_SMALL_MASS))) / 3.0
+    for _ in range(_NEWTON_STEPS):
+        y = np.exp(log_y)
+        log_mass = _log_upper(y)
+        slope = np.exp(_LOG_PEAK - 4.0 * np.log(np.hypot(1.0, y)) + log_y - log_mass)
+        log_y = log_y + (log_mass - np.minimum(log_q, math.log(_SMALL_MASS))) / slope
+    # With y = tan(angle / 2) this is Kepler's equation: angle + sin(angle) = pi (1 - 2 q).
+    target = math.pi * (1.0 - 2.0 * np.exp(np.maximum(log_q, math.log(_SMALL_MASS))))
+    angle = 0.5 * target
+    for _ in range(_NEWTON_STEPS):
+        angle = angle - (angle + np.sin(angle) - target) / (1.0 + np.cos(angle))
+    return np.asarray(np.where(few, np.exp(log_y), np.tan(0.5 * angle)))
+
+
+def _upper_moments(y: Array) -> tuple[Array, Array]:
+    """Mean and mean square of the part above y; above minus infinity they are 0 and 1."""
+    log_mass = _log_upper(y)
+    # The integrals are 1 / (pi (1 + y^2)) and (arccot y + y / (1 + y^2)) / pi, whose terms do not cancel.
+    first = np.exp(-2.0 * np.log(np.hypot(1.0, y)) - math.log(math.pi) - log_mass)
+    with np.errstate(divide="ignore"):
+        second = np.exp(np.log((np.arctan2(1.0, y) + 1.0 / (y + 1.0 / y)) / math.pi) - log_mass)
+    return np.asarray(first), np.asarray(second)

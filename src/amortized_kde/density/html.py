@@ -1,32 +1,60 @@
-"""A density as a notebook shows it: a small HTML table beside a curve drawn by hand as SVG.
+"""A density in a notebook: a small HTML table beside a curve in SVG, without a plotting library.
 
-Plain arrays and texts enter, a string leaves; no picture library is involved. Lines and letters take the colour of the
-text around them, so that it can be read on light and dark ground.
+Lines and letters take the colour of the surrounding text, so that they can be read on light and dark backgrounds.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from amortized_kde._types import Array
 
+if TYPE_CHECKING:
+    from amortized_kde.density.kernel_density import KernelDensity
+
 Bounds = tuple[float | None, float | None]
 
 _WIDTH, _HEIGHT = 300.0, 112.0
-# Room for half a line at the sides and above, and for numbers below.
+# Space for half a line's width at the sides and above, and for numbers below.
 _MARGIN, _FLOOR = 4.0, 94.0
+
+
+def describe(density: "KernelDensity") -> str:
+    """Return the curve, shaded inside the central 90 % interval, and a table of a density's properties."""
+    low, median, high = density.ppf([0.05, 0.5, 0.95])
+    grid = np.union1d(curve_grid(density), np.clip([low, high], *density.grid(2)))
+    facts = {
+        "n": density.points.size,
+        "method": density.method,
+        "bandwidth": density.bandwidth,
+        "bounds": density.bounds,
+        "mean": density.mean(),
+        "standard deviation": density.std(),
+        "median": median,
+        "90 % interval": (low, high),
+    }
+    return density_html(
+        repr(density), facts, grid=grid, density=density.pdf(grid), band=(low, high), bounds=density.bounds
+    )
+
+
+def curve_grid(density: "KernelDensity") -> Array:
+    """Return about two hundred arguments for a small picture: even ones, and some around points for narrow peaks."""
+    grid, some = density.grid(100), np.linspace(0, density.points.size - 1, 33).astype(int)
+    near = density.points[some, None] + density.local_bandwidths[some, None] * np.array([-1.5, 0.0, 1.5])
+    return np.union1d(grid, np.clip(near, grid[0], grid[-1]))
 
 
 def density_html(
     title: str, facts: Mapping[str, Any], *, grid: Array, density: Array, band: tuple[float, float], bounds: Bounds
 ) -> str:
-    """Give the table of `facts` and the curve through (grid, density), shaded darker inside the band, walls at bounds.
+    """Return the table of `facts` and the curve through (grid, density), darker inside the band, with walls at bounds.
 
-    The grid ascends and holds the ends of the band. Facts are texts, numbers, None or several of them; whatever they
-    say is escaped.
+    The grid ascends and holds the ends of the band. Facts are strings, numbers, None or tuples of these; all text is
+    escaped.
     """
     digits = _digits(grid)
     rows = "".join(f"<tr>{_cell('th', name)}{_cell('td', _text(fact, digits))}</tr>" for name, fact in facts.items())
@@ -49,13 +77,13 @@ def _cell(kind: str, text: str) -> str:
 
 
 def _digits(grid: Array) -> int:
-    """How many digits tell arguments apart that differ by a thousandth of the grid, six at least."""
+    """Number of digits that tell apart arguments a thousandth of the grid apart, at least six."""
     ratio = float(np.abs(grid).max()) / _span(grid)
     return min(max(6, 4 + math.ceil(math.log10(max(ratio, 1.0)))), 17)
 
 
 def _span(grid: Array) -> float:
-    # A bandwidth below the spacing of float64 numbers leaves one argument only.
+    # With a bandwidth below the spacing of float64 numbers all arguments are the same.
     return float(grid[-1] - grid[0]) or 1.0
 
 
@@ -87,7 +115,7 @@ def _svg(title: str, grid: Array, density: Array, band: tuple[float, float], bou
 
 
 def _points(x: Array, y: Array) -> str:
-    # A tenth of a pixel is all that can be seen.
+    # Less than a tenth of a pixel cannot be seen.
     return " ".join(f"{a:.1f} {b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
 
 

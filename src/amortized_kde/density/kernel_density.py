@@ -1,32 +1,36 @@
-"""Frozen densities: the Gaussian kernel estimate with one bandwidth, or with a ladder of them and a share of each for
-every point.
+"""Frozen kernel densities: a sample with one bandwidth, or with a ladder of bandwidths and shares, between bounds."""
 
-A sample, bandwidths and bounds enter; a density leaves, which tells what it is made of (`composition.py`), answers as
-distributions do (`distribution.py`) and shows itself. How the bandwidths were chosen is not known here.
-"""
-
-from collections.abc import Sequence
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from amortized_kde._types import Array
+from amortized_kde._types import Array, Index
 from amortized_kde.data.reading import Nan, read_bounds, read_numbers, read_sample
-from amortized_kde.data.sample import Sample
-from amortized_kde.data.support import Bounds, Domain
-from amortized_kde.density import html, plotting
+from amortized_kde.data.sample import Sample, effective_size
+from amortized_kde.data.support import Bounds, Domain, check_inside, working_domain
+from amortized_kde.density import html, moments, plotting, shape
 from amortized_kde.density.background import Background
-from amortized_kde.density.composition import Composition
-from amortized_kde.density.distribution import Distribution
-from amortized_kde.density.kernels import KernelSum
-from amortized_kde.density.storage import ladder_parts, one_bandwidth_parts
-from amortized_kde.density.sums import ladder_sum, truncated_sum
+from amortized_kde.density.entropy import entropy
+from amortized_kde.density.kernel_sum import KernelSum
+from amortized_kde.density.kernels import BINNED_FROM, Ladder, SingleBandwidth
+from amortized_kde.density.storage import Parts, load_parts, save_parts
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
+from amortized_kde.numerics.threads import run_in_pieces
+
+# Float32 softmax outputs sum to 1 only this closely; shares are divided by their sum.
+_SUM_TOLERANCE = 1e-5
+# Quantiles between which entropy is integrated: without a bound, what lies farther out is worth 1e-14 nats.
+_ENTROPY_TAILS = np.array([0.0, 1e-16, 1e-3, 0.1, 0.3, 0.5])
 
 
-class KernelDensity(Composition, Distribution):
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class KernelDensity:
     r"""A Gaussian kernel density, truncated to its bounds and renormalised.
 
     .. math:: q(x) = \frac{1}{Z} \sum_i w_i \frac{1}{h} \phi\Big(\frac{x - x_i}{h}\Big) \quad (A \le x \le B),
@@ -50,7 +54,7 @@ class KernelDensity(Composition, Distribution):
     Raises
     ------
     InvalidSampleError, InvalidBoundsError, InvalidParameterError
-        For a sample, bounds or a bandwidth that cannot be used; the sentence says why.
+        For a sample, bounds or a bandwidth that cannot be used; the message says why.
 
     Notes
     -----
@@ -69,6 +73,8 @@ class KernelDensity(Composition, Distribution):
     array([0., 1.])
     """
 
+    _parts: Parts
+
     def __init__(
         self,
         x: ArrayLike,
@@ -79,7 +85,7 @@ class KernelDensity(Composition, Distribution):
         nan: Nan = "raise",
     ) -> None:
         sample = read_sample(x, weights=weights, nan=nan)
-        self.__setstate__(one_bandwidth_parts(sample, bandwidth, read_bounds(bounds), None, "given"))
+        self.__setstate__(_single_parts(sample, bandwidth, read_bounds(bounds), None, "given"))
 
     @classmethod
     def from_sample(
@@ -90,9 +96,9 @@ class KernelDensity(Composition, Distribution):
         *,
         domain: Domain | None = None,
         method: str = "given",
-    ) -> "KernelDensity":
-        """Make a density from parts that were read already; `method` names the bandwidth's origin."""
-        return cls._from_parts(one_bandwidth_parts(sample, bandwidth, bounds, domain, method))
+    ) -> Self:
+        """Make a density from a sample and bounds that were read already; `method` names the bandwidth's origin."""
+        return cls._from_parts(_single_parts(sample, bandwidth, bounds, domain, method))
 
     @classmethod
     def from_ladder(
@@ -107,8 +113,8 @@ class KernelDensity(Composition, Distribution):
         domain: Domain | None = None,
         method: str = "given",
         anchors: ArrayLike | None = None,
-    ) -> "KernelDensity":
-        r"""Make a density with a ladder of bandwidths, of which every point takes its own shares, and a background.
+    ) -> Self:
+        r"""Make a density with a ladder of bandwidths, of which every point has its own shares, and a background.
 
         .. math:: q(x) = (1 - \varepsilon) \sum_{i,k} v_i \frac{w_{ki}}{Z_{ki}} \frac{1}{h_k}
             \phi\Big(\frac{x - x_i}{h_k}\Big) + \varepsilon\, b(x) \quad (A \le x \le B),
@@ -133,13 +139,13 @@ class KernelDensity(Composition, Distribution):
             As in `from_sample`.
         anchors : array_like of int, shape (a,), optional
             Ranks of the points whose shares are given, then of shape (r, a), ascending from 0 to n - 1. In between
-            shares lie linearly in rank. For large samples: sums take no more memory than the points do, and `pdf` is
+            shares are linear in rank. For large samples: sums need no more memory than the points do, and `pdf` is
             binned.
 
         Raises
         ------
         InvalidParameterError
-            If these do not fit each other; the sentence says how.
+            If these do not fit each other; the message says how.
 
         Examples
         --------
@@ -154,21 +160,36 @@ class KernelDensity(Composition, Distribution):
         >>> round(d.pdf(0.25), 4)
         2.1786
         """
-        parts = ladder_parts(
-            sample,
-            bandwidths,
-            shares,
-            epsilon=epsilon,
-            background=background,
-            bounds=bounds,
-            domain=domain,
-            method=method,
-            anchors=anchors,
+        points = sample.values
+        check_inside(points, bounds)
+        h = read_numbers(bandwidths, "bandwidths")
+        if h.ndim != 1 or h.size == 0 or not (np.all((h > 0.0) & (h < math.inf)) and np.all(np.diff(h) > 0.0)):
+            raise InvalidParameterError("the bandwidths of a ladder must be positive, finite and ascending.")
+        ranks = None if anchors is None else _read_anchors(anchors, points.size)
+        w = _read_shares(shares, (h.size, points.size if ranks is None else ranks.size))
+        _check_background(epsilon, background, bounds)
+        return cls._from_parts(
+            Parts(points, _weights(sample), h, w, float(epsilon), background, bounds, domain, method, ranks)
         )
-        return cls._from_parts(parts)
 
-    def smoothed(self, factor: float) -> "KernelDensity":
-        """Give the same density with every bandwidth times `factor`: above 1 smoother, below 1 rougher.
+    @classmethod
+    def _from_parts(cls, parts: Parts) -> Self:
+        made = cls.__new__(cls)
+        made.__setstate__(parts)
+        return made
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._parts
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        parts = Parts(*state)
+        for part in parts:
+            if isinstance(part, np.ndarray):
+                part.flags.writeable = False
+        object.__setattr__(self, "_parts", parts)
+
+    def smoothed(self, factor: float) -> Self:
+        """Return the density with every bandwidth times `factor`: above 1 smoother, below 1 rougher.
 
         Points, shares, background and bounds stay as they are; `method` becomes ``"given"``.
 
@@ -188,21 +209,395 @@ class KernelDensity(Composition, Distribution):
             raise InvalidParameterError(f"bandwidths must stay positive and finite; they cannot be times {factor!r}.")
         return self._from_parts(self._parts._replace(bandwidths=bandwidths, method="given"))
 
-    @cached_property
-    def _kernels(self) -> KernelSum:
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the density to a file in NumPy's npz format; no pickle is involved."""
+        save_parts(self._parts, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a density that `save` wrote.
+
+        Raises
+        ------
+        UnreadableFileError
+            If the file does not exist, holds no density, or has a newer format.
+        """
+        parts = load_parts(path)
+        if parts.shares is None:
+            sample, bandwidth = Sample(parts.points, parts.weights), float(parts.bandwidths[0])
+            return cls.from_sample(sample, bandwidth, parts.bounds, domain=parts.domain, method=parts.method)
+        return cls._from_parts(parts)
+
+    @property
+    def points(self) -> Array:
+        """The sample, ascending, without points of weight zero."""
+        return self._parts.points
+
+    @property
+    def weights(self) -> Array:
+        """The points' weights, which sum to 1."""
+        return self._parts.weights
+
+    @property
+    def bandwidths(self) -> Array:
+        """Standard deviations of the kernels, one for each rung, ascending, in data units."""
+        return self._parts.bandwidths
+
+    @property
+    def shares(self) -> Array:
+        """How each point's mass is split over the rungs, of shape (rungs, n); they sum to 1 over the rungs.
+
+        For large samples only those at the anchors are kept, and the rest is interpolated on every access.
+        """
         parts = self._parts
         if parts.shares is None:
-            return truncated_sum(parts.points, parts.weights, float(parts.bandwidths[0]), *parts.bounds)
-        return ladder_sum(
-            parts.points,
-            parts.weights,
-            parts.bandwidths,
-            parts.shares,
-            limits=parts.bounds,
-            epsilon=parts.epsilon,
-            background=parts.background,
-            anchors=parts.anchors,
-        )
+            return np.broadcast_to(1.0, (1, self.points.size))
+        if parts.anchors is None:
+            return parts.shares
+        shares = np.stack([self._at_points(row) for row in parts.shares])
+        shares.flags.writeable = False
+        return shares
+
+    def _at_points(self, row: Array) -> Array:
+        """Values at every point of what is given at the anchors."""
+        anchors = self._parts.anchors
+        return row if anchors is None else np.interp(np.arange(self.points.size), anchors, row)
+
+    @property
+    def epsilon(self) -> float:
+        """Probability of the background."""
+        return self._parts.epsilon
+
+    @property
+    def background(self) -> Background | None:
+        """The broad density that has the probability `epsilon`, or None."""
+        return self._parts.background
+
+    @cached_property
+    def local_bandwidths(self) -> Array:
+        """Bandwidth at each point, of shape (n,): the geometric mean of the rungs, weighted by the point's shares."""
+        if self._parts.shares is None:
+            local = np.full(self.points.size, self.bandwidth)
+        else:
+            local = np.exp(self._at_points(np.log(self.bandwidths) @ self._parts.shares))
+        local.flags.writeable = False
+        return local
+
+    @property
+    def bandwidth(self) -> float:
+        """Standard deviation of the kernel, in data units.
+
+        With several rungs the geometric mean of the points' `local_bandwidths`, weighted by the points' weights; the
+        widest kernels alone would decide an arithmetic mean.
+        """
+        if self._parts.shares is None:
+            return float(self.bandwidths[0])
+        return float(np.exp(self.weights @ np.log(self.local_bandwidths)))
+
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        """The hard limits (A, B), None where a side is open."""
+        lower, upper = self._parts.bounds
+        return (None if lower == -math.inf else lower, None if upper == math.inf else upper)
+
+    @property
+    def method(self) -> str:
+        """Name of the selector that chose the bandwidth, or ``"given"``."""
+        return self._parts.method
+
+    @cached_property
+    def domain(self) -> tuple[float, float]:
+        """The working domain: the bounds, and where a side is open, the widened range of the data."""
+        if self._parts.domain is not None:
+            return self._parts.domain.lower, self._parts.domain.upper
+        if self.points[0] < self.points[-1]:
+            size = effective_size(self.weights, self.points.size)
+            domain = working_domain(self.points, self._parts.bounds, size=size)
+            return domain.lower, domain.upper
+        # A single distinct value: the bandwidth is the only scale there is.
+        margin, (lower, upper) = 3.0 * self.bandwidth, self._parts.bounds
+        low = float(self.points[0]) - margin if lower == -math.inf else lower
+        return (low, float(self.points[0]) + margin if upper == math.inf else upper)
+
+    def grid(self, count: int = 512) -> Array:
+        """Return `count` even arguments that show the density: the data and four local bandwidths around them."""
+        if not isinstance(count, (int, np.integer)) or count < 2:
+            raise InvalidParameterError(f"a grid needs at least 2 points, not {count!r}.")
+        low = max(self._parts.bounds.lower, -self._outermost(-1.0))
+        high = min(self._parts.bounds.upper, self._outermost(1.0))
+        return np.linspace(low, high, count)
+
+    def _outermost(self, sign: float) -> float:
+        """The largest of sign * point + 4 local bandwidths."""
+        parts = self._parts
+        if parts.shares is None:
+            return float(max(sign * parts.points[0], sign * parts.points[-1]) + 4.0 * self.bandwidth)
+        return shape.outermost(parts.points, np.log(parts.bandwidths) @ parts.shares, parts.anchors, sign)
+
+    @cached_property
+    def _kernels(self) -> KernelSum:
+        points, weights, bandwidths, shares, epsilon, background, bounds, _, _, anchors = self._parts
+        if shares is None:
+            return KernelSum(SingleBandwidth(points, weights, float(bandwidths[0]), bounds))
+        ladder = Ladder(points, weights, bandwidths, shares, bounds, 1.0 - epsilon, anchors)
+        return KernelSum(ladder, epsilon, background)
+
+    def _evaluate(
+        self, function: Callable[[Array], Array], at: ArrayLike, threads: int | None, *, effort: float
+    ) -> Any:
+        """Evaluate a function in pieces; `effort` is a kernel's cost relative to that of its density."""
+        given = read_numbers(at, "the argument")
+        flat = given.ravel()
+        out = np.empty(flat.size)
+
+        def evaluate_piece(i: int, j: int) -> None:
+            out[i:j] = function(flat[i:j])
+
+        operations = effort * flat.size * self._kernels.source.count
+        if operations >= 1e5:
+            # What all pieces share is cached by the first argument, not by several threads at the same time.
+            evaluate_piece(0, 1)
+        run_in_pieces(evaluate_piece, flat.size, operations=operations, threads=threads)
+        return float(out[0]) if given.ndim == 0 else out.reshape(given.shape)
+
+    def logpdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
+        """Return the natural logarithm of the density, minus infinity outside the bounds.
+
+        Parameters
+        ----------
+        y : array_like
+            Where to evaluate, in data units.
+        threads : int, optional
+            At most this many threads; default: all cores.
+
+        Returns
+        -------
+        float or ndarray in the shape of `y`
+
+        Examples
+        --------
+        >>> round(KernelDensity([0.0], bandwidth=1.0).logpdf(100.0), 4)
+        -5000.9189
+        """
+        return self._evaluate(self._kernels.log_density, y, threads, effort=1.0)
+
+    def pdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
+        """Return the density, the exponential of `logpdf`; parameters as there.
+
+        For large samples (65,536 points and more) it is computed from binned kernels, with a relative error of at most
+        1e-6 everywhere, and usually 1e-12; `logpdf` is not.
+        """
+        kernels = self._kernels
+        if not kernels.source.is_large:
+            return _exp(self.logpdf(y, threads=threads))
+        given, bins = read_numbers(y, "the argument"), kernels.bins(threads)
+        found = np.asarray(self._evaluate(lambda x: kernels.binned_density(bins, x), given, threads, effort=0.01))
+        missing = np.isnan(found) & ~np.isnan(given)
+        if missing.any():
+            logs = self._evaluate(kernels.condensed_log_density, given[missing], threads, effort=1.0)
+            found[missing] = np.exp(logs)
+        return float(found) if given.ndim == 0 else found
+
+    def cdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
+        """Return the probability of values up to `y`; parameters as in `logpdf`.
+
+        Examples
+        --------
+        >>> KernelDensity([-1.0, 1.0], bandwidth=0.5).cdf(0.0)
+        0.5
+        """
+        return _exp(self.logcdf(y, threads=threads))
+
+    def sf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
+        """Return the probability of values above `y`, accurate where it is tiny; parameters as in `logpdf`."""
+        return _exp(self.logsf(y, threads=threads))
+
+    def logcdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
+        """Return the natural logarithm of `cdf`, exact where `cdf` underflows; parameters as in `logpdf`."""
+        return self._evaluate(self._kernels.log_cdf, y, threads, effort=0.2)
+
+    def logsf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
+        """Return the natural logarithm of `sf`, exact where `sf` underflows; parameters as in `logpdf`."""
+        return self._evaluate(self._kernels.log_sf, y, threads, effort=0.2)
+
+    def ppf(self, p: ArrayLike, *, threads: int | None = None) -> Any:
+        """Return the quantile: the x with cdf(x) = p to 1e-12, or to the spacing of float64 at x if that is coarser.
+
+        Parameters
+        ----------
+        p : array_like
+            Probabilities in [0, 1].
+        threads : int, optional
+            At most this many threads; default: all cores.
+
+        Raises
+        ------
+        InvalidParameterError
+            If an entry of `p` is outside [0, 1] or NaN.
+
+        Examples
+        --------
+        >>> KernelDensity([2.0, 4.0], bandwidth=1.0).ppf(0.5)
+        3.0
+        """
+        return self._evaluate(self._kernels.quantile, _read_probabilities(p), threads, effort=0.2)
+
+    def isf(self, q: ArrayLike, *, threads: int | None = None) -> Any:
+        """Return the upper quantile: the x with sf(x) = q, as accurate in the far upper tail as `ppf` in the lower.
+
+        Parameters and errors as in `ppf`.
+
+        Examples
+        --------
+        >>> round(KernelDensity([0.0], bandwidth=1.0).isf(1e-30), 4)
+        11.464
+        """
+        return self._evaluate(self._kernels.upper_quantile, _read_probabilities(q), threads, effort=0.2)
+
+    def sample(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator | int | None = None) -> Any:
+        """Draw from the density, exactly and inside the bounds.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            Shape of the draws; a single float without it.
+        rng : numpy.random.Generator or int, optional
+            Generator or seed; the same seed gives the same draws.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `size` is negative or not whole.
+
+        Examples
+        --------
+        >>> KernelDensity([0.0, 1.0], bandwidth=0.1, bounds=(0, 1)).sample(3, rng=1).shape
+        (3,)
+        """
+        sides = () if size is None else np.atleast_1d(size)
+        if not all(isinstance(side, np.integer) and side >= 0 for side in sides):
+            raise InvalidParameterError(f"size must be a whole number or several of them, not {size!r}.")
+        draws = self._kernels.draw(int(np.prod(sides)), np.random.default_rng(rng))
+        return float(draws[0]) if size is None else draws.reshape(size)
+
+    def rvs(
+        self,
+        size: int | tuple[int, ...] | None = None,
+        random_state: np.random.Generator | np.random.RandomState | int | None = None,
+    ) -> Any:
+        """Draw as `sample` does, under SciPy's names.
+
+        A legacy `numpy.random.RandomState` seeds a new generator. NumPy's global state is not used: without
+        `random_state` no two calls agree, regardless of `numpy.random.seed`.
+
+        Examples
+        --------
+        >>> d = KernelDensity([0.0, 1.0], bandwidth=0.1)
+        >>> bool((d.rvs(size=3, random_state=1) == d.sample(3, rng=1)).all())
+        True
+        """
+        if isinstance(random_state, np.random.RandomState):
+            random_state = np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+        return self.sample(size, rng=random_state)
+
+    def support(self) -> tuple[float, float]:
+        """Return the bounds, infinite where a side is open."""
+        return self._parts.bounds.lower, self._parts.bounds.upper
+
+    def mean(self) -> float:
+        """Return the expectation of the density, exactly: the kernels' truncated means, weighted by their masses."""
+        return moments.mean(self._kernels.for_moments)
+
+    def std(self) -> float:
+        """Return the standard deviation of the density, exactly: with the kernels' width and truncated at the bounds.
+
+        It can be well above the sample's. An adaptive density keeps a little probability far out, in wide kernels and
+        the background, for what the sample has not shown; squares give it much weight, and `interval` does not.
+
+        Examples
+        --------
+        >>> round(KernelDensity([-3.0, 3.0], bandwidth=4.0).std(), 12)
+        5.0
+        """
+        return moments.std(self._kernels.for_moments)
+
+    def var(self) -> float:
+        """Return the variance of the density: the square of `std`."""
+        return self.std() ** 2
+
+    def median(self) -> float:
+        """Return the median of the density, its quantile at 1/2."""
+        return float(self.ppf(0.5))
+
+    def entropy(self) -> float:
+        r"""Return the differential entropy :math:`-\int q \log q`, in nats as SciPy's; divide by log 2 for bits.
+
+        It is the density's expected score of itself. By quadrature to 1e-9, from the density at some ten thousand
+        arguments, and at more if there are thousands of separate peaks. Where the spacing of float64 numbers is a
+        noticeable part of a bandwidth it is less accurate, and NaN where no digit would be right.
+
+        Examples
+        --------
+        >>> round(KernelDensity([0.0], bandwidth=1.0).entropy(), 10)  # log(2 pi e) / 2
+        1.4189385332
+        """
+        edges = np.unique([self.ppf(_ENTROPY_TAILS), self.isf(_ENTROPY_TAILS)])
+        return entropy(self.logpdf, self.cdf, edges[np.isfinite(edges)])
+
+    def interval(
+        self, confidence: ArrayLike, *, kind: Literal["equal-tailed", "highest-density"] = "equal-tailed"
+    ) -> tuple[Any, Any]:
+        """Return an interval that holds the probability `confidence`.
+
+        ``equal-tailed`` leaves the same probability on both sides, and accepts arrays. ``highest-density`` is the
+        shortest interval; where the density has several modes, `region` can be shorter still.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a probability is outside [0, 1], or for the shortest interval not a single one inside (0, 1).
+
+        Examples
+        --------
+        >>> d = KernelDensity([0.0], bandwidth=1.0)
+        >>> tuple(round(end, 3) for end in d.interval(0.9))
+        (-1.645, 1.645)
+        """
+        if kind == "equal-tailed":
+            tail = 0.5 * (1.0 - _read_probabilities(confidence))
+            return self.ppf(tail), self.isf(tail)
+        if kind == "highest-density":
+            return shape.shortest_interval(self.ppf, _read_mass(confidence))
+        raise InvalidParameterError(f'kind must be "equal-tailed" or "highest-density", not {kind!r}.')
+
+    def region(self, mass: float) -> Array:
+        """Return the smallest set that holds the probability `mass`, as disjoint intervals of shape (k, 2).
+
+        It is a level set: the density is at least as high at every point inside as at any outside.
+        """
+        return shape.highest_density_region(self.logpdf, self.cdf, self._turning_points, _read_mass(mass))
+
+    def modes(self, *, prominence: float = 0.0) -> Array:
+        """Return the local maxima, ascending; maxima at a bound count.
+
+        Parameters
+        ----------
+        prominence : float
+            Leave out maxima that rise less than this fraction of the highest one above the valley to a higher one.
+
+        Examples
+        --------
+        >>> KernelDensity([5.0, 20.0], bandwidth=1.0).modes().round(6)
+        array([ 5., 20.])
+        """
+        return shape.modes(self.logpdf, self._turning_points, prominence)
+
+    @cached_property
+    def _turning_points(self) -> Array:
+        lower, upper = self.support()
+        low = self.ppf(1e-14) if lower == -math.inf else lower
+        high = self.isf(1e-14) if upper == math.inf else upper
+        return shape.turning_points(self.logpdf, shape.critical_grid(self._kernels.scales(), low, high))
 
     def __repr__(self) -> str:
         ladder = f"rungs={self.bandwidths.size}, epsilon={self.epsilon:.6g}, " if self._parts.shares is not None else ""
@@ -212,31 +607,10 @@ class KernelDensity(Composition, Distribution):
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the curve, shaded inside the central 90 % interval, and a table."""
-        low, median, high = self.ppf([0.05, 0.5, 0.95])
-        grid = np.union1d(self._curve(), np.clip([low, high], *self.grid(2)))
-        facts = {
-            "n": self.points.size,
-            "method": self.method,
-            "bandwidth": self.bandwidth,
-            "bounds": self.bounds,
-            "mean": self.mean(),
-            "standard deviation": self.std(),
-            "median": median,
-            "90 % interval": (low, high),
-        }
-        return html.density_html(
-            repr(self), facts, grid=grid, density=self.pdf(grid), band=(low, high), bounds=self.bounds
-        )
-
-    def _curve(self) -> Array:
-        """Some two hundred arguments for a small picture: even ones, and around points, where narrow peaks may be."""
-        grid, some = self.grid(100), np.linspace(0, self.points.size - 1, 33).astype(int)
-        near = self.points[some, None] + self.local_bandwidths[some, None] * np.array([-1.5, 0.0, 1.5])
-        return np.union1d(grid, np.clip(near, grid[0], grid[-1]))
+        return html.describe(self)
 
     def to_frame(self, points: int = 512) -> Any:
-        """Give the density as a pandas DataFrame: `x` as in `grid`, and there `pdf` and `cdf`.
+        """Return the density as a pandas DataFrame: `x` as in `grid`, and there `pdf` and `cdf`.
 
         Raises
         ------
@@ -267,16 +641,16 @@ class KernelDensity(Composition, Distribution):
         band: float | None = None,
         label: str | None = None,
     ) -> Any:
-        """Draw the density with its rug and bounds on matplotlib axes, which are returned.
+        """Draw the density with its rug and bounds on matplotlib axes, and return these.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on pyplot's current axes.
+            Where to draw; default: pyplot's current axes.
         count : int
-            How many arguments the curve has at least.
+            Smallest number of arguments of the curve.
         rug : bool
-            Draw a tick at each point, of very many at a thousand of them.
+            Draw a tick at each point, at most a thousand.
         band : float, optional
             Shade the central interval with this probability.
         label : str, optional
@@ -287,27 +661,73 @@ class KernelDensity(Composition, Distribution):
         MissingExtraError
             If matplotlib is not installed.
         """
-        grid = self.grid(count)
-        if self.bandwidths.size > 1:
-            # A peak may be narrower than the steps of an even grid, but not than those of the quantiles.
-            inside = self.ppf(np.linspace(0.0, 1.0, count + 2)[1:-1])
-            grid = np.union1d(grid, inside[(inside > grid[0]) & (inside < grid[-1])])
-        ends = None
-        if band is not None:
-            ends = np.clip(self.interval(float(band)), grid[0], grid[-1])
-            grid = np.union1d(grid, ends)
-        return plotting.draw_density(
-            ax,
-            grid,
-            self.pdf(grid),
-            points=self.points if rug else None,
-            bounds=self.bounds,
-            band=ends,
-            label=label,
-        )
+        return plotting.plot_density(self, ax, count=count, rug=rug, band=band, label=label)
 
     def plot_bandwidth(self, ax: Any = None) -> Any:
-        """Draw the bandwidth at each point on matplotlib axes, which are returned; raises as `plot`."""
+        """Draw the bandwidth at each point on matplotlib axes, and return these; errors as in `plot`."""
         return plotting.draw_bandwidths(
             ax, self.points, self.local_bandwidths, overall=self.bandwidth, bounds=self.bounds
         )
+
+
+def _single_parts(sample: Sample, bandwidth: float, bounds: Bounds, domain: Domain | None, method: str) -> Parts:
+    check_inside(sample.values, bounds)
+    h = read_numbers(bandwidth, "bandwidth")
+    if h.ndim != 0 or not 0.0 < h < math.inf:
+        raise InvalidParameterError(f"the bandwidth must be a single positive finite number, not {bandwidth!r}.")
+    return Parts(sample.values, _weights(sample), h.reshape(1), None, 0.0, None, bounds, domain, method)
+
+
+def _weights(sample: Sample) -> Array:
+    n = sample.values.size
+    if sample.weights is not None:
+        return sample.weights
+    # Equal weights of a large sample are one number in memory.
+    return np.full(n, 1.0 / n) if n < BINNED_FROM else np.broadcast_to(1.0 / n, n)
+
+
+def _read_anchors(anchors: ArrayLike, n: int) -> Index:
+    ranks = np.array(anchors)
+    if ranks.ndim != 1 or ranks.dtype.kind not in "iu" or ranks.size < 2 or not np.all(np.diff(ranks) > 0):
+        raise InvalidParameterError("anchors must be ranks of points, ascending whole numbers.")
+    if ranks[0] != 0 or ranks[-1] != n - 1:
+        raise InvalidParameterError(f"the first anchor must be 0 and the last {n - 1}, not {ranks[0]} and {ranks[-1]}.")
+    return ranks.astype(np.int64)
+
+
+def _read_shares(shares: ArrayLike, shape: tuple[int, int]) -> Array:
+    w = read_numbers(shares, "shares")
+    if w.shape != shape:
+        raise InvalidParameterError(f"shares of {shape[0]} rungs and {shape[1]} points need that shape, not {w.shape}.")
+    total = w.sum(axis=0)
+    if w.min() < 0.0 or not np.all(np.abs(total - 1.0) <= _SUM_TOLERANCE):
+        raise InvalidParameterError("shares must not be negative, and for each point they must sum to 1.")
+    w /= total
+    return w
+
+
+def _check_background(epsilon: float, background: Background | None, bounds: Bounds) -> None:
+    if not 0.0 <= epsilon < 1.0:
+        raise InvalidParameterError(f"epsilon must lie in [0, 1), not {epsilon!r}.")
+    if background is None and epsilon > 0.0:
+        raise InvalidParameterError(f"a density with epsilon = {epsilon:g} needs a background.")
+    if background is not None and (background.lower, background.upper) != tuple(bounds):
+        raise InvalidParameterError(f"the background's bounds are not those of the density, {tuple(bounds)}.")
+
+
+def _read_probabilities(p: ArrayLike) -> Array:
+    given = read_numbers(p, "a probability")
+    if not np.all((given >= 0.0) & (given <= 1.0)):
+        raise InvalidParameterError("probabilities must lie in [0, 1].")
+    return given
+
+
+def _read_mass(mass: ArrayLike) -> float:
+    given = read_numbers(mass, "the probability of an interval")
+    if given.ndim != 0 or not 0.0 < given < 1.0:
+        raise InvalidParameterError(f"the probability of an interval must lie between 0 and 1, not {mass!r}.")
+    return float(given)
+
+
+def _exp(log: Any) -> Any:
+    return math.exp(log) if isinstance(log, float) else np.exp(log)

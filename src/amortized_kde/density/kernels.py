@@ -1,251 +1,310 @@
-"""The pure core of a density: Gaussian kernels and a background between two limits, which only computes.
+"""The Gaussian kernels of a density, rung by rung: those of one bandwidth, or of a ladder of bandwidths.
 
-Validated arrays enter and leave; shapes, messages and options are the business of `distribution.py`.
+From `BINNED_FROM` points on no array has a number for each point and rung: shares are kept at some ranks (the anchors)
+and interpolated linearly in between, and kernels are condensed once for all rungs (`numerics/gather.py`).
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import erf, erfinv
+from scipy.special import erf, erfinv, ndtr
 
 from amortized_kde._types import Array, Index
-from amortized_kde.density import moments
-from amortized_kde.density.background import Background
-from amortized_kde.density.blend import Blend
-from amortized_kde.density.moments import SQRT_2
-from amortized_kde.numerics import binned, tails
-from amortized_kde.numerics.condense import CELLS, FAITHFUL, condensed
-from amortized_kde.numerics.mixture import Rungs
+from amortized_kde.data.support import Bounds
+from amortized_kde.numerics import gather
 
-Kernels = tuple[Array, Array]
-Invert = Callable[[Array], Array]
-Evaluate = Callable[[Blend, Array], Array]
+Tail = Literal["lower", "upper"]
 
-
-def _join(bandwidths: Array, rows: list[Kernels]) -> Rungs:
-    kept = [k for k, (places, _) in enumerate(rows) if places.size]
-    rungs = Rungs(
-        np.concatenate([rows[k][0] for k in kept]),
-        np.concatenate([rows[k][1] for k in kept]),
-        np.cumsum([0, *(rows[k][0].size for k in kept)]),
-        bandwidths[kept],
-    )
-    for array in rungs:
-        # Read-only arrays are another type to the compiler; all rungs must be of one type.
-        array.flags.writeable = False
-    return rungs
+# From this many points on, shares are kept at anchors and `pdf` is binned; below, memory is no concern.
+BINNED_FROM = 65_536
+# Terms that together are less than exp(-40) = 4e-18 of a sum are left out.
+_NEGLIGIBLE = 40.0
+# Points of a large sample whose largest term bounds a sum from below.
+_BOUNDING_POINTS = 256
+# From 8.5 bandwidths on erf is 1 in float64: a kernel's mass on that side is exactly a half.
+_WHOLE = 8.5
+# Up to this fraction of the interval nearly half of every kernel lies inside, and 1 - outside cancels little.
+_WIDE = 0.25
+SQRT_2 = math.sqrt(2.0)
 
 
-class Crowd(NamedTuple):
-    """What is known of the kernels of a large sample without looking at each for every bandwidth.
+class Kernels(NamedTuple):
+    """Kernels of one bandwidth: places, ascending, and positive coefficients.
 
-    ``condensed(cells, threads)`` gives the kernels of all rungs condensed, in cells of which so many make a bandwidth,
-    ``near(k, x, side)`` those of rung k that matter at the arguments x for densities (side 0), or for probabilities
-    below (-1) or above (1).
+    Where they stand for others (`numerics/condense.py`), coefficients can be negative.
     """
 
-    condensed: Callable[[float, int | None], list[Kernels]]
-    near: Callable[[int, Array, int], Kernels]
+    places: Array
+    coefficients: Array
+
+
+class KernelSource(Protocol):
+    """The kernels of a density, one rung for each bandwidth. All points lie between the bounds.
+
+    Large sources offer `condensed` and `kernels_reaching`, which are used instead of `rung`.
+    """
+
+    @property
+    def bandwidths(self) -> Array:
+        """Bandwidths of the rungs, ascending, in data units."""
+        ...
+
+    @property
+    def bounds(self) -> Bounds:
+        """Bounds of the density."""
+        ...
+
+    @property
+    def direct(self) -> bool:
+        """Whether log-densities are summed over all kernels, even where fewer could stand for them."""
+        ...
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the sample is too large to list the kernels of all rungs."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """The largest number of kernels there can be."""
+        ...
+
+    def rung(self, k: int) -> Kernels:
+        """Return all kernels of one rung."""
+        ...
+
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Return exact draws from the kernels, of shape (size,)."""
+        ...
+
+    def condensed(self, cells_per_bandwidth: float, threads: int | None) -> list[Kernels]:
+        """Return fewer kernels for every rung, made from cells of this width."""
+        ...
+
+    def kernels_reaching(self, k: int, x: Array, tail: Tail | None = None) -> Kernels:
+        """Return the kernels of one rung that matter for the density, or the probability of a tail, at any of `x`."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
-class KernelSum:
-    """q(x) = sum of c phi((x - place)/h)/h over all kernels + epsilon b(x) between the limits, where it has mass 1.
+class SingleBandwidth:
+    """sum_i w_i K(x - x_i) / sum_j w_j Z_j: the sum is truncated and renormalised as a whole (paper, eq. 8)."""
 
-    ``kernels_of(k)`` gives the places and coefficients of the rung with ``bandwidths[k]``, ascending and positive. Many
-    of them are condensed for sums, except where these are too small for that; a `direct` sum is not condensed for its
-    density. `pick` draws places and bandwidths of kernels by their mass, if that is simple. `count` foretells how many
-    kernels there are at most. A large sample has a `crowd`, and its density may be binned. The loops fill ``out[i:j]``
-    for ``at[i:j]``, so that pieces can run side by side.
-    """
-
-    bandwidths: Array
-    kernels_of: Callable[[int], Kernels]
-    lower: float
-    upper: float
-    epsilon: float = 0.0
-    background: Background | None = None
-    direct: bool = False
-    pick: Callable[[int, np.random.Generator], Kernels] | None = None
-    count: int = 0
-    crowd: Crowd | None = None
-
-    @cached_property
-    def rungs(self) -> Rungs:
-        """All kernels."""
-        return _join(self.bandwidths, [self.kernels_of(k) for k in range(self.bandwidths.size)])
-
-    def _blend(self, rungs: Rungs, condensed: bool) -> Blend:
-        return Blend(rungs, self.lower, self.upper, self.epsilon, self.background, condensed)
-
-    @cached_property
-    def _exact(self) -> Blend:
-        return self._blend(self.rungs, condensed=False)
-
-    @cached_property
-    def _quick(self) -> Blend:
-        """The same with kernels condensed, or just the same."""
-        if self.crowd is not None:
-            return self._blend(_join(self.bandwidths, self.crowd.condensed(CELLS, 1)), condensed=True)
-        rows, fewer = [], False
-        for k, h in enumerate(self.bandwidths):
-            kernels = self.kernels_of(k)
-            rows.append(condensed(*kernels, float(h)))
-            fewer |= rows[-1][0] is not kernels[0]
-        return self._blend(_join(self.bandwidths, rows), condensed=True) if fewer else self._exact
-
-    def _where_faithful(self, function: Evaluate, x: Array, *, least: float | Array, side: int) -> Array:
-        """Values from condensed kernels, except where these are below `least` inside the limits: there from all."""
-        out = function(self._quick, x)
-        small = np.flatnonzero(~(out >= least) & (x > self.lower) & (x < self.upper) & self._quick.condensed)
-        if small.size:
-            out[small] = self._from_all(function, x[small], side)
-        return out
-
-    def _from_all(self, function: Evaluate, x: Array, side: int) -> Array:
-        """Values from all kernels that matter; of a large sample rung after rung, for all would be much memory."""
-        if self.crowd is None:
-            return function(self._exact, x)
-        total, epsilon = np.full(x.size, -math.inf), self.epsilon
-        for k in range(self.bandwidths.size):
-            kernels = self.crowd.near(k, x, side)
-            if kernels[0].size:
-                rung = _join(self.bandwidths[k : k + 1], [kernels])
-                blend = Blend(rung, self.lower, self.upper, epsilon, self.background, condensed=False)
-                np.logaddexp(total, function(blend, x), out=total)
-                # The background is added once.
-                epsilon = 0.0
-        return total
-
-    def prepare_bins(self, threads: int | None) -> None:
-        """Bin the kernels of a large sample for `binned_density`, once."""
-        if "_bins" not in self.__dict__ and self.crowd is not None:
-            self.__dict__["_bins"] = binned.bins_of(_join(self.bandwidths, self.crowd.condensed(binned.CELLS, threads)))
-
-    def binned_density(self, at: Array, out: Array, i: int, j: int) -> None:
-        """Write the density from binned kernels, NaN where those cannot tell it."""
-        x, bins = at[i:j], self.__dict__["_bins"]
-        inside = np.isfinite(x) & (x >= self.lower) & (x <= self.upper)
-        known = np.zeros(x.size)
-        if self.background is not None and self.epsilon > 0.0:
-            known = self.epsilon * np.exp(self.background.log_density(x))
-        out[i:j] = np.where(inside | np.isnan(x), binned.binned_density(bins, x, known), 0.0)
-
-    def condensed_log_density(self, at: Array, out: Array, i: int, j: int) -> None:
-        """Write the natural log-density from condensed kernels, also if it is a direct sum."""
-        out[i:j] = self._condensed_log_density(at[i:j])
-
-    def _log_density(self, x: Array) -> Array:
-        return self._exact.log_density(x) if self.direct else self._condensed_log_density(x)
-
-    def _condensed_log_density(self, x: Array) -> Array:
-        return self._where_faithful(Blend.log_density, x, least=self._quick.highest + FAITHFUL, side=0)
-
-    def _log_cdf(self, x: Array) -> Array:
-        return self._where_faithful(Blend.log_cdf, x, least=self._least_tail(x, self.lower), side=-1)
-
-    def _log_sf(self, x: Array) -> Array:
-        least = self._least_tail(x, self.upper)
-        return self._where_faithful(lambda blend, y: blend.mirror.log_cdf(-y), x, least=least, side=1)
-
-    def _least_tail(self, x: Array, limit: float) -> float | Array:
-        """The smallest logarithm of a probability between an argument and a limit that condensed kernels tell."""
-        if self.crowd is None:
-            return FAITHFUL
-        # Between two that are close no kernel has more than its highest density times their distance.
-        gap = np.maximum(np.abs(np.where(np.isinf(x), 1.0, x) - limit), 1e-300)
-        return FAITHFUL + np.minimum(self._quick.highest + np.log(gap), 0.0)
-
-    def log_density(self, at: Array, out: Array, i: int, j: int) -> None:
-        """Write the natural log-density, minus infinity outside the limits."""
-        out[i:j] = self._log_density(at[i:j])
-
-    def log_cdf(self, at: Array, out: Array, i: int, j: int) -> None:
-        """Write the natural logarithm of the probability below."""
-        out[i:j] = self._log_cdf(at[i:j])
-
-    def log_sf(self, at: Array, out: Array, i: int, j: int) -> None:
-        """Write the natural logarithm of the probability above."""
-        out[i:j] = self._log_sf(at[i:j])
-
-    def quantile(self, at: Array, out: Array, i: int, j: int) -> None:
-        """Write the quantiles of probabilities in [0, 1], each from the tail in which it is the smaller."""
-        out[i:j] = self._split(at[i:j], self._from_below, self._from_above, self.lower, self.upper)
-
-    def upper_quantile(self, at: Array, out: Array, i: int, j: int) -> None:
-        """Write the arguments above which the probabilities in [0, 1] lie, likewise."""
-        out[i:j] = self._split(at[i:j], self._from_above, self._from_below, self.upper, self.lower)
-
-    @staticmethod
-    def _split(p: Array, here: Invert, there: Invert, at_0: float, at_1: float) -> Array:
-        """Ask for probabilities up to a half on this side, and for what is left of the others on that side."""
-        found = np.where(p <= 0.0, at_0, at_1)
-        small, large = (p > 0.0) & (p <= 0.5), (p > 0.5) & (p < 1.0)
-        found[small], found[large] = here(p[small]), there(1.0 - p[large])
-        return found
-
-    def _from_below(self, p: Array) -> Array:
-        return tails.invert(self._log_cdf, self._log_density, np.log(p), *self._quick.start_and_bracket(p))
-
-    def _from_above(self, p: Array) -> Array:
-        return -tails.invert(
-            lambda x: self._log_sf(-x),
-            lambda x: self._log_density(-x),
-            np.log(p),
-            *self._quick.mirror.start_and_bracket(p),
-        )
-
-    def draw(self, count: int, rng: np.random.Generator) -> Array:
-        """Give exact draws: a kernel's half by its mass, then the truncated half-normal by its inverse."""
-        places, h, side, reach = self._halves(count, rng)
-        distance = SQRT_2 * h * erfinv(rng.random(count) * reach)
-        draws = places + np.where(side == 0, -distance, distance)
-        if self.background is not None and self.epsilon > 0.0:
-            beyond = rng.random(count) < self.epsilon
-            draws[beyond] = self.background.draw(int(beyond.sum()), rng)
-        # Only rounding can put a draw an ulp outside.
-        return np.asarray(np.clip(draws, self.lower, self.upper))
-
-    def _halves(self, count: int, rng: np.random.Generator) -> tuple[Array, Array, Index, Array]:
-        """Places and bandwidths of drawn kernels, which side of them was drawn, and twice its mass."""
-        # A kernel's masses left and right of its centre are drawn apart: erfinv is exact for both.
-        if self.pick is not None:
-            places, h = self.pick(count, rng)
-            reach = self._reach(places, h)
-            side = (rng.random(count) * reach.sum(axis=0) >= reach[0]).astype(np.int64)
-            return places, h, side, reach[side, np.arange(count)]
-        places, h = self.rungs.places, self.rungs.spread
-        reach = self._reach(places, h)
-        edges = np.cumsum((self.rungs.coefficients * reach).ravel())
-        side, kernel = np.unravel_index(
-            np.searchsorted(edges, rng.random(count) * edges[-1], side="right"), reach.shape
-        )
-        return places[kernel], h[kernel], side, reach[side, kernel]
-
-    def _reach(self, places: Array, h: Array) -> Array:
-        return np.stack([erf((places - self.lower) / (h * SQRT_2)), erf((self.upper - places) / (h * SQRT_2))])
+    points: Array
+    weights: Array
+    bandwidth: float
+    bounds: Bounds
+    direct = True
 
     @property
-    def _for_moments(self) -> Blend:
-        return self._exact if self.direct else self._quick
+    def bandwidths(self) -> Array:
+        """The bandwidth, of shape (1,)."""
+        return np.array([self.bandwidth])
 
-    def mean(self) -> float:
-        """Give the expectation."""
-        return moments.mean(self._for_moments)
+    @property
+    def is_large(self) -> bool:
+        """Whether there are at least `BINNED_FROM` points."""
+        return self.points.size >= BINNED_FROM
 
-    def std(self) -> float:
-        """Give the standard deviation."""
-        return moments.std(self._for_moments)
+    @property
+    def count(self) -> int:
+        """Number of points."""
+        return self.points.size
 
-    def scales(self) -> list[tuple[Array, float]]:
-        """Give where structure of which width may be: the kernels of each rung, and the background unless uniform."""
-        rungs = self.rungs if self.crowd is None else self._quick.rungs
-        places = np.split(rungs.places, rungs.offsets[1:-1])
-        scales = list(zip(places, rungs.bandwidths.tolist(), strict=True))
-        if self.background is not None and self.epsilon > 0.0 and math.inf in (-self.lower, self.upper):
-            scales.append((np.array([self.background.location]), self.background.scale))
-        return scales
+    @cached_property
+    def _mass(self) -> float:
+        """sum_j w_j Z_j."""
+        points, h, (lower, upper) = self.points, self.bandwidth, self.bounds
+        if self.is_large and h <= _WIDE * (upper - lower):
+            start, below, stop, above = _mass_outside(points, h, self.bounds)
+            return 1.0 - float(np.sum(self.weights[:start] * below) + np.sum(self.weights[stop:] * above))
+        return math.fsum(self.weights * mass_between((lower - points) / h, (upper - points) / h))
+
+    @cached_property
+    def _kernels(self) -> Kernels:
+        return Kernels(self.points, self.weights / self._mass)
+
+    def rung(self, k: int) -> Kernels:
+        """Return all kernels of one rung."""
+        return self._kernels
+
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Return exact draws: a kernel's half by its mass, then a truncated half-normal."""
+        places, coefficients = self._kernels
+        reach = _reach(places, self.bandwidth, self.bounds)
+        edges = np.cumsum((coefficients * reach).ravel())
+        drawn = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
+        side, kernel = np.unravel_index(drawn, reach.shape)
+        return _draw_halves(places[kernel], self.bandwidth, side, reach[side, kernel], rng)
+
+    def condensed(self, cells_per_bandwidth: float, threads: int | None) -> list[Kernels]:
+        """Return fewer kernels for every rung, made from cells of this width."""
+        ends, width = np.array([0, self.points.size - 1]), self.bandwidth / cells_per_bandwidth
+        cells = gather.gather(self.points, collapse_equal(self.weights), ends, width, threads=threads)
+        places, masses = gather.kernels_of(cells, np.ones(2))
+        return [Kernels(places, masses / self._mass)]
+
+    def kernels_reaching(self, k: int, x: Array, tail: Tail | None = None) -> Kernels:
+        """Return the kernels of one rung that matter at any of `x`."""
+        some = np.linspace(0, self.points.size - 1, _BOUNDING_POINTS).astype(np.int64)
+        known = Kernels(self.points[some], self.weights[some])
+        ranks = _ranks_reaching(self.points, x, known, self.bandwidth, self.bounds, tail)
+        return Kernels(self.points[ranks], self.weights[ranks] / self._mass)
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """mass * sum_ik v_i w_ki K_k(x - x_i) / Z_ki: every kernel is truncated and renormalised by itself.
+
+    With `anchors` (a,) the shares are (rungs, a), those of the points with these ranks, the first and the last among
+    them; otherwise (rungs, n).
+    """
+
+    points: Array
+    weights: Array
+    bandwidths: Array
+    shares: Array
+    bounds: Bounds
+    mass: float = 1.0
+    anchors: Index | None = None
+    direct = False
+
+    @property
+    def is_large(self) -> bool:
+        """Whether shares are kept at anchors only."""
+        return self.anchors is not None
+
+    @property
+    def count(self) -> int:
+        """Number of points times number of rungs."""
+        return self.bandwidths.size * self.points.size
+
+    def _shares_at(self, row: Array, ranks: Index) -> Array:
+        return row[ranks] if self.anchors is None else np.interp(ranks, self.anchors, row)
+
+    def rung(self, k: int) -> Kernels:
+        """Return all kernels of one rung."""
+        row = self.shares[k]
+        if self.anchors is not None:
+            row = self._shares_at(row, np.arange(self.points.size))
+        return self._renormalised(self.points, self.mass * self.weights * row, k)
+
+    def _renormalised(self, places: Array, masses: Array, k: int) -> Kernels:
+        """Kernels of these masses, without those that have none."""
+        coefficients = _divided_by_mass(masses, places, self.bandwidths[k], self.bounds)
+        used = coefficients > 0.0
+        return Kernels(places, coefficients) if used.all() else Kernels(places[used], coefficients[used])
+
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Return exact draws: a point, its rung, a half of that kernel, then a truncated half-normal."""
+        masses = np.cumsum(self.weights)
+        point = np.searchsorted(masses, rng.random(size) * masses[-1], side="right")
+        steps = np.cumsum([self._shares_at(row, point) for row in self.shares], axis=0)
+        places, h = self.points[point], self.bandwidths[np.sum(steps[:-1] <= rng.random(size) * steps[-1], axis=0)]
+        reach = _reach(places, h, self.bounds)
+        side = (rng.random(size) * reach.sum(axis=0) >= reach[0]).astype(np.int64)
+        return _draw_halves(places, h, side, reach[side, np.arange(size)], rng)
+
+    def condensed(self, cells_per_bandwidth: float, threads: int | None) -> list[Kernels]:
+        """Return fewer kernels for every rung, made from cells of this width."""
+        assert self.anchors is not None
+        rungs, width = [], self.bandwidths[0] / cells_per_bandwidth
+        cells = gather.gather(self.points, collapse_equal(self.weights), self.anchors, width, threads=threads)
+        for h, row in zip(self.bandwidths, self.shares, strict=True):
+            # Cells are widened once they are less than half as wide as this bandwidth allows.
+            if h / cells_per_bandwidth >= 2.0 * width:
+                width = h / cells_per_bandwidth
+                cells = gather.wider(cells, width)
+            places, masses = gather.kernels_of(cells, row)
+            rungs.append(Kernels(places, _divided_by_mass(self.mass * masses, places, h, self.bounds)))
+        return rungs
+
+    def kernels_reaching(self, k: int, x: Array, tail: Tail | None = None) -> Kernels:
+        """Return the kernels of one rung that matter at any of `x`."""
+        assert self.anchors is not None
+        row, points = self.shares[k], self.points
+        some = self.anchors[row > 0.0]
+        if not some.size:
+            return Kernels(points[:0], points[:0])
+        known = Kernels(points[some], self.weights[some] * self._shares_at(row, some))
+        ranks = _ranks_reaching(points, x, known, self.bandwidths[k], self.bounds, tail)
+        return self._renormalised(points[ranks], self.mass * self.weights[ranks] * self._shares_at(row, ranks), k)
+
+
+def collapse_equal(weights: Array) -> Array:
+    """Return one number (1,) for weights that were broadcast from it; other weights as they are."""
+    return np.array(weights[:1]) if weights.strides == (0,) else weights
+
+
+def mass_between(a: Array, b: Array) -> Array:
+    """Return Phi(b) - Phi(a) for a <= 0 <= b, a sum of two terms of the same sign: nothing cancels."""
+    return np.asarray(0.5 * (erf(b / SQRT_2) + erf(-a / SQRT_2)))
+
+
+def _divided_by_mass(coefficients: Array, places: Array, h: float, bounds: Bounds) -> Array:
+    """Each coefficient divided by its kernel's mass between the bounds."""
+    lower, upper = bounds
+    if h > _WIDE * (upper - lower):
+        return np.asarray(coefficients / mass_between((lower - places) / h, (upper - places) / h))
+    start, below, stop, above = _mass_outside(places, h, bounds)
+    outside = np.zeros(places.size)
+    outside[:start] += below
+    outside[stop:] += above
+    return np.asarray(coefficients / (1.0 - outside))
+
+
+def _mass_outside(places: Array, h: float, bounds: Bounds) -> tuple[int, Array, int, Array]:
+    """Masses below the lower bound of the kernels up to `start`, and above the upper bound of those from `stop` on."""
+    lower, upper = bounds
+    # Usually few of the ascending places are near a bound.
+    start, stop = np.searchsorted(places, [lower + _WHOLE * h, upper - _WHOLE * h]).tolist()
+    return start, ndtr((lower - places[:start]) / h), stop, ndtr((places[stop:] - upper) / h)
+
+
+def _ranks_reaching(points: Array, x: Array, known: Kernels, h: float, bounds: Bounds, tail: Tail | None) -> Index:
+    """Ranks of all points that matter for a sum at any of `x`, given some of its kernels."""
+    # All coefficients sum to 1, before they are divided by masses of at least a half. The margin of 1e-12 keeps the
+    # nearest point in spite of rounding.
+    least = _log_lower_bound(x, known, h, bounds, tail)
+    reach = (1.0 + 1e-12) * h * np.sqrt(2.0 * (_NEGLIGIBLE - least))
+    starts, stops = np.searchsorted(points, x - reach), np.searchsorted(points, x + reach, side="right")
+    # All kernels in the tail are a part of its probability, however far away.
+    if tail == "lower":
+        starts[:] = 0
+    if tail == "upper":
+        stops[:] = points.size
+    order = np.argsort(starts)
+    starts, stops = starts[order], np.maximum.accumulate(stops[order])
+    apart = np.flatnonzero(starts[1:] > stops[:-1])
+    firsts, lasts = starts[np.append(0, apart + 1)], stops[np.append(apart, -1)]
+    return np.concatenate([np.arange(first, last) for first, last in zip(firsts, lasts, strict=True)])
+
+
+def _log_lower_bound(x: Array, known: Kernels, h: float, bounds: Bounds, tail: Tail | None) -> Array:
+    """Logarithm of the largest term that these kernels add to a sum at each of `x`, in units of a kernel's peak.
+
+    A term of a tail's probability is at least the width of a piece of the tail times the density at its farther end.
+    """
+    away = np.abs(x[:, None] - known.places)
+    width, unit = np.full(x.size, h), 0.0
+    if tail is not None:
+        width = np.minimum(width, x - bounds.lower if tail == "lower" else bounds.upper - x)
+        end = x - width if tail == "lower" else x + width
+        away, unit = np.maximum(away, np.abs(end[:, None] - known.places)), 0.5 * math.log(2.0 * math.pi)
+    with np.errstate(over="ignore"):
+        terms = np.log(known.coefficients) - 0.5 * (away / h) ** 2
+    return np.asarray(np.max(terms, axis=1) + np.log(width / h) - unit)
+
+
+def _reach(places: Array, h: Array | float, bounds: Bounds) -> Array:
+    """Twice the masses of kernels left and right of their places, between the bounds, of shape (2, kernels)."""
+    return np.stack([erf((places - bounds.lower) / (h * SQRT_2)), erf((bounds.upper - places) / (h * SQRT_2))])
+
+
+def _draw_halves(places: Array, h: Array | float, side: Index, reach: Array, rng: np.random.Generator) -> Array:
+    """Draws from truncated halves of kernels, left (0) or right (1) of their places: erfinv is exact for both."""
+    distance = SQRT_2 * h * erfinv(rng.random(places.size) * reach)
+    return np.asarray(places + np.where(side == 0, -distance, distance))

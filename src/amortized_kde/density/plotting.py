@@ -1,21 +1,24 @@
-"""Pictures from plain arrays, on matplotlib axes. Matplotlib is imported when the first one is drawn."""
+"""Densities on matplotlib axes. Matplotlib is imported when the first picture is drawn."""
 
 import io
 from collections.abc import Callable, Mapping
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
+if TYPE_CHECKING:
+    from amortized_kde.density.kernel_density import KernelDensity
+
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# A rug of more ticks than pixels is a bar that says nothing.
+# A rug with more ticks than pixels is a solid bar.
 MOST_TICKS = 1000
-# What matplotlib would write into a file about when and by which version it was made.
+# Fields in which matplotlib would write its version and the date.
 _NO_METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
@@ -25,12 +28,12 @@ _NO_METADATA: dict[str, dict[str, None]] = {
 
 
 def new_axes() -> Any:
-    """Give axes on a figure of their own, which no window shows."""
+    """Return axes on a new figure without a window."""
     return new_figure(7.0, 4.0).add_subplot()
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Give an empty figure, in inches, which no window shows.
+    """Return an empty figure without a window, `width` by `height` inches.
 
     Raises
     ------
@@ -61,6 +64,23 @@ def _current_axes() -> Any:
     return pyplot.gca()
 
 
+def plot_density(
+    density: "KernelDensity", ax: Any, *, count: int, rug: bool, band: float | None, label: str | None
+) -> Any:
+    """Draw a kernel density on at least `count` arguments (see `KernelDensity.plot`)."""
+    grid = density.grid(count)
+    if density.bandwidths.size > 1:
+        # A peak can be narrower than the steps of an even grid, but not than those of the quantiles.
+        inside = density.ppf(np.linspace(0.0, 1.0, count + 2)[1:-1])
+        grid = np.union1d(grid, inside[(inside > grid[0]) & (inside < grid[-1])])
+    ends = None
+    if band is not None:
+        ends = np.clip(density.interval(float(band)), grid[0], grid[-1])
+        grid = np.union1d(grid, ends)
+    points = density.points if rug else None
+    return draw_density(ax, grid, density.pdf(grid), points=points, bounds=density.bounds, band=ends, label=label)
+
+
 def draw_density(
     ax: Any,
     grid: Array,
@@ -83,10 +103,10 @@ def draw_density(
 
 
 def draw_ground(ax: Any, points: Array | None, bounds: tuple[float | None, float | None]) -> None:
-    """Draw what all densities share: a rug of the points, the bounds, and axes that begin at zero."""
+    """Draw what is common to all densities: a rug of the points, the bounds, and an axis that begins at zero."""
     if points is not None:
         ticks = np.quantile(points, np.linspace(0.0, 1.0, MOST_TICKS)) if points.size > MOST_TICKS else points
-        # Data above, axes below: the ticks stay at the bottom whatever the density's height.
+        # x in data units, y in units of the axes: ticks stay at the bottom for a density of any height.
         ax.plot(
             ticks,
             np.full(ticks.size, 0.015),
@@ -123,7 +143,7 @@ def draw_bandwidths(
     ax.axhline(overall, color=dots.get_color(), linewidth=1.2, linestyle="--", label=f"overall, {overall:.3g}")
     ax.set_yscale("log")
     if bandwidths.max() < 10.0 * bandwidths.min():
-        # Within a decade a logarithmic axis has no ticks that could be read.
+        # Within a decade a logarithmic axis has no labelled ticks.
         ax.set_ylim(overall / 10.0, overall * 10.0)
     _draw_bounds(ax, bounds)
     ax.set_ylabel("bandwidth")
@@ -140,16 +160,16 @@ def draw_comparison(
     name: str,
     make_figure: Callable[[float, float], Any] = new_figure,
 ) -> Any:
-    """Draw densities over a histogram of the points, each in a panel of its own with the others in grey behind it.
+    """Draw densities over a histogram of the points, each in its own panel with the others in grey.
 
-    Selectors often agree; drawn over each other, their curves could not be told apart. Each entry is label: (grid,
-    density). The first panel's axes are returned.
+    Selectors often agree: curves in a single panel would hide each other. `densities` maps labels to (grid, density).
+    Return the axes of the first panel.
     """
     across = 2 if len(densities) == 4 else min(3, len(densities))
     down = -(-len(densities) // across)
     figure = make_figure(3.2 * across + 0.6, 2.4 * down + 0.4)
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    # Rice's rule: unlike rules with a width it cannot ask for a million bins because of one outlier.
+    # Rice's rule: unlike rules for the width of a bin, it does not return a million bins because of one outlier.
     heights, edges = np.histogram(points, bins=min(200, int(np.ceil(2.0 * np.cbrt(points.size)))), density=True)
     for ax, (label, (grid, density)), colour in zip(panels.flat, densities.items(), cycle(COLOURS), strict=False):
         ax.stairs(heights, edges, fill=True, color="0.9")
@@ -163,19 +183,19 @@ def draw_comparison(
         ax.set_axis_off()
     for ax in panels.flat[len(densities) - across : len(densities)]:
         ax.tick_params(labelbottom=True)
-    # A dollar sign in a column's name is no mathematics.
+    # A dollar sign in a column's name does not begin a formula.
     figure.supxlabel(name, fontsize=10, parse_math=False)
     figure.supylabel("density", fontsize=10)
     return panels[0, 0]
 
 
 def save_figure(ax: Any, path: str) -> None:
-    """Write the figure that holds the axes to a file; the name's ending says the format, PNG if there is none.
+    """Write the figure that holds the axes to a file, in the format of the name's ending, or as PNG without one.
 
     Raises
     ------
     InvalidParameterError
-        If there is no such format.
+        If matplotlib cannot write this format.
     """
     kind = Path(path).suffix.lstrip(".").lower() or "png"
     known = ax.figure.canvas.get_supported_filetypes()
@@ -187,7 +207,7 @@ def save_figure(ax: Any, path: str) -> None:
 
 
 def figure_bytes(ax: Any, kind: str) -> bytes:
-    """Give the figure that holds the axes as a file's content; `kind` is png, svg or another of matplotlib's."""
+    """Return the bytes of a file with the figure that holds the axes; `kind` is png, svg or another format."""
     file = io.BytesIO()
     _write(ax, file, kind)
     return file.getvalue()
@@ -196,6 +216,6 @@ def figure_bytes(ax: Any, kind: str) -> bytes:
 def _write(ax: Any, file: Any, kind: str) -> None:
     from matplotlib import rc_context
 
-    # The same picture gives the same bytes: fixed names inside an SVG, and neither date nor version anywhere.
+    # The same picture must give the same bytes: fixed names inside an SVG, no date and no version.
     with rc_context({"svg.hashsalt": "amortized-kde"}):
         ax.figure.savefig(file, format=kind, metadata=_NO_METADATA.get(kind))

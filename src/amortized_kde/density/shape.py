@@ -1,8 +1,4 @@
-"""Modes and shortest sets of a density that is given by its functions.
-
-Callables for the log-density, the distribution function and the quantiles enter; locations and intervals leave. Which
-kind of density it is, is not known here.
-"""
+"""Modes, shortest intervals and level sets of a density, from its log-density, cdf and quantile functions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from amortized_kde._types import Array
+from amortized_kde._types import Array, Index
 
 Function = Callable[[Any], Any]
 
@@ -20,13 +16,13 @@ _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 def critical_grid(scales: Sequence[tuple[Array, float]], low: float, high: float) -> Array:
-    """Give ascending arguments from `low` to `high` among which no mode hides.
+    """Return ascending arguments from `low` to `high`, close enough together that no mode is missed.
 
-    Each of `scales` is ascending places and the bandwidth of the kernels there: near them the arguments are an eighth
-    of that bandwidth apart. Two modes of a sum of equal kernels lie about two bandwidths apart or more, and far from
-    all places there is none.
+    Each of `scales` is a pair of ascending places and the bandwidth of the kernels there: near them the arguments are
+    an eighth of that bandwidth apart. Modes of a sum of equal kernels are about two bandwidths apart or more, and far
+    from all places there are none.
     """
-    # A bandwidth beyond the width of the bounds would leave no grid between them.
+    # Kernels wider than the interval would leave no argument inside.
     parts = [np.linspace(low, high, 65)]
     for places, bandwidth in scales:
         step = bandwidth / 8.0
@@ -38,7 +34,7 @@ def critical_grid(scales: Sequence[tuple[Array, float]], low: float, high: float
 
 
 def turning_points(logpdf: Function, grid: Array) -> Array:
-    """Give the ends of the grid and between them the arguments where the log-density turns, located to 1e-8 cells."""
+    """Return the ends of the grid and the extrema of the log-density between them, located to 1e-8 of a cell."""
     values = logpdf(grid)
     rising = np.diff(values) > 0.0
     turn = np.flatnonzero(rising[1:] != rising[:-1]) + 1
@@ -54,7 +50,7 @@ def turning_points(logpdf: Function, grid: Array) -> Array:
 
 
 def modes(logpdf: Function, turning: Array, prominence: float) -> Array:
-    """Give the maxima among the turning points that stand out by `prominence` times the highest density."""
+    """Return the maxima among the turning points whose prominence is at least this fraction of the highest density."""
     log = logpdf(turning)
     height = np.exp(log - log.max())
     rise = np.minimum(_rise(height), _rise(height[::-1])[::-1])
@@ -62,7 +58,7 @@ def modes(logpdf: Function, turning: Array, prominence: float) -> Array:
 
 
 def _rise(height: Array) -> Array:
-    """How far each height stands above the lowest one between it and the next higher one to its left, if any."""
+    """Rise of each height above the lowest one between it and the next higher one to its left, if any."""
     out = np.empty(height.size)
     unsurpassed: list[tuple[float, float]] = []
     for i, top in enumerate(height.tolist()):
@@ -75,7 +71,7 @@ def _rise(height: Array) -> Array:
 
 
 def shortest_interval(ppf: Function, mass: float) -> tuple[float, float]:
-    """Give the shortest interval of the given probability: the best of 201 lower tails, then golden section."""
+    """Return the shortest interval with this probability: the best of 201 lower tails, then golden section."""
     tails = np.linspace(0.0, 1.0 - mass, 201)
     # Open sides have no quantile at probability 0.
     tails[0], tails[-1] = 1e-9 * (1.0 - mass), (1.0 - 1e-9) * (1.0 - mass)
@@ -94,13 +90,13 @@ def shortest_interval(ppf: Function, mass: float) -> tuple[float, float]:
 
 
 def highest_density_region(logpdf: Function, cdf: Function, turning: Array, mass: float) -> Array:
-    """Give the set where the density exceeds the level that leaves `mass` inside, as rows (low, high)."""
+    """Return the level set that holds the probability `mass`, as rows (low, high)."""
     log = logpdf(turning)
     low, high = float(log.min()), float(log.max())
     over, under = 1.0 - mass, mass
     region = np.array([[turning[0], turning[-1]]])
     for step in range(160):
-        # Regula falsi; every third step bisects, and halved errors keep no end from moving.
+        # Regula falsi. Every third step bisects, and the error at an end that stays is halved, so that both ends move.
         part = over / (over + under) if step % 3 < 2 else 0.5
         level = low + part * (high - low)
         region = _above(logpdf, turning, log, level)
@@ -122,11 +118,30 @@ def _above(logpdf: Function, turning: Array, log: Array, level: float) -> Array:
     entering = above[crossing + 1]
     for _ in range(60):
         middle = 0.5 * (a + b)
-        beyond = (logpdf(middle) > level) == entering
-        a, b = np.where(beyond, a, middle), np.where(beyond, middle, b)
+        past = (logpdf(middle) > level) == entering
+        a, b = np.where(past, a, middle), np.where(past, middle, b)
     edges = 0.5 * (a + b)
     if above[0]:
         edges = np.concatenate([turning[:1], edges])
     if above[-1]:
         edges = np.concatenate([edges, turning[-1:]])
     return np.asarray(edges.reshape(-1, 2))
+
+
+def outermost(points: Array, log_bandwidths: Array, anchors: Index | None, sign: float) -> float:
+    """Return the largest of sign * point + 4 bandwidths.
+
+    The logarithms of the bandwidths are those of the points, or of the points with the ranks `anchors` and linear in
+    rank in between.
+    """
+    if anchors is None:
+        return float(np.max(sign * points + 4.0 * np.exp(log_bandwidths)))
+    ends = sign * points[anchors]
+    largest = float(np.max(ends + 4.0 * np.exp(log_bandwidths)))
+    # Places and bandwidths between two anchors are at most the larger of theirs, which rules out most intervals.
+    limits = np.maximum(ends[1:], ends[:-1]) + 4.0 * np.exp(np.maximum(log_bandwidths[1:], log_bandwidths[:-1]))
+    for k in np.flatnonzero(limits > largest):
+        ranks = np.arange(anchors[k], anchors[k + 1])
+        local = np.exp(np.interp(ranks, anchors[k : k + 2], log_bandwidths[k : k + 2]))
+        largest = max(largest, float(np.max(sign * points[ranks] + 4.0 * local)))
+    return largest

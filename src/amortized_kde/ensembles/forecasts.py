@@ -9,7 +9,8 @@ from amortized_kde._types import Array
 from amortized_kde.data.reading import read_bounds, read_numbers, read_samples
 from amortized_kde.data.sample import Samples
 from amortized_kde.data.support import Bounds
-from amortized_kde.density.sums import truncated_sum
+from amortized_kde.density.kernel_sum import KernelSum
+from amortized_kde.density.kernels import SingleBandwidth
 from amortized_kde.ensembles import answers
 from amortized_kde.ensembles.options import Members, Options
 from amortized_kde.errors import InvalidSampleError
@@ -251,5 +252,5 @@ def _fill_in(samples: Samples, bandwidths: Array, bounds: Bounds, at: Array, out
         here = slice(samples.offsets[row], samples.offsets[row + 1])
         points = samples.values[here]
         if points[0] >= bounds.lower and points[-1] <= bounds.upper:
-            density = truncated_sum(points, samples.weights[here], float(bandwidths[row]), *bounds)
-            density.log_density(at[row], out[row], 0, out.shape[1])
+            kernels = SingleBandwidth(points, samples.weights[here], float(bandwidths[row]), bounds)
+            out[row] = KernelSum(kernels).log_density(at[row])

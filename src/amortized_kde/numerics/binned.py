@@ -24,7 +24,7 @@ from amortized_kde.numerics.mixture import Rungs, first_in
 # What a binned density may be off, relative to itself.
 TOLERANCE = 1e-6
 # So many cells make a bandwidth.
-CELLS = 2.0 / 3.0
+CELLS_PER_BANDWIDTH = 2.0 / 3.0
 # In bandwidths.
 _REACHES = np.array([7.0, 9.5])
 # Kernels are added a few registers at a time, for single ones are slow.

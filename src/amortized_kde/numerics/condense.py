@@ -18,7 +18,7 @@ FAITHFUL = -60.0
 # Below this a direct sum is quick, and nothing has to be compiled.
 _FEW = 8192
 # So many cells make a bandwidth.
-CELLS = 4.0
+CELLS_PER_BANDWIDTH = 4.0
 _NODES = 16
 _LANES = 64
 
@@ -27,12 +27,12 @@ _ANGLES = (np.arange(_NODES)[::-1] + 0.5) * (math.pi / _NODES)
 _FROM_MOMENTS = np.cos(_ANGLES[:, None] * np.arange(_NODES)) * (np.where(np.arange(_NODES) == 0, 1.0, 2.0) / _NODES)
 
 
-def condensed(places: Array, coefficients: Array, bandwidth: float) -> tuple[Array, Array]:
+def condense(places: Array, coefficients: Array, bandwidth: float) -> tuple[Array, Array]:
     """Give the kernels as they are, or if they are many and close together, fewer with the same sum."""
     if places.size < _FEW:
         return places, coefficients
     out = np.empty((2, places.size))
-    count = _condense(places, coefficients, bandwidth / CELLS, np.cos(_ANGLES), _FROM_MOMENTS, out)
+    count = _condense(places, coefficients, bandwidth / CELLS_PER_BANDWIDTH, np.cos(_ANGLES), _FROM_MOMENTS, out)
     return (places, coefficients) if 2 * count > places.size else (out[0, :count].copy(), out[1, :count].copy())
 
 

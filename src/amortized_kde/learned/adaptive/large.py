@@ -10,7 +10,7 @@ import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples, evened_among_ties
-from amortized_kde.density.moments import central_mass
+from amortized_kde.density.kernels import mass_between
 from amortized_kde.learned.adaptive.anchors import middles_of
 
 # Shares are means over so many anchors to both sides, above all those whose local bandwidths differ by less than a
@@ -124,10 +124,10 @@ def _scores(nodes: Array, h: Array, bounds: tuple[float, float], n: float, tried
     scores = np.empty(tried.size)
     for k, step in enumerate(tried):
         width = 2.0 ** (0.5 * step) * h
-        inside = central_mass((bounds[0] - nodes) / width, (bounds[1] - nodes) / width)
+        inside = mass_between((bounds[0] - nodes) / width, (bounds[1] - nodes) / width)
         height = 1.0 / (math.sqrt(2.0 * math.pi) * width * inside)
         density = np.einsum("ij,j->i", kernel, height) / nodes.size - height[middle] / n
-        mass = central_mass((low - nodes) / width, (high - nodes) / width) / inside
+        mass = mass_between((low - nodes) / width, (high - nodes) / width) / inside
         # Where hardly more than the own value is near, rounding may leave nothing.
         density = np.maximum(density, 1e-9 * height[middle])
         scores[k] = np.sum(np.log(density)) / nodes.size - np.mean(mass)
