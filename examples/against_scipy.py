@@ -1,6 +1,6 @@
 """The default here beside SciPy's, on two real samples. Writes against_scipy.png into the current folder.
 
-Scores are means over ten folds of data that a fit has not seen, in bits; lower is better.
+Scores are means over ten folds of held-out data, in bits; lower is better.
 """
 
 from pathlib import Path
@@ -41,7 +41,7 @@ def draw(axes, sample, label):
         print(f"{label:<50}{name:<15}{score:.3f} bits")
     axes.set_xlabel(label)
     axes.set_yticks([])
-    # Room for the legend.
+    # Leave space for the legend.
     axes.set_ylim(0.0, 1.2 * axes.get_ylim()[1])
     axes.legend(frameon=False, loc="upper left", ncols=2)
 

@@ -1,8 +1,8 @@
-"""Our smoothing in the libraries where people already make densities: each host's own in grey, ours in blue.
+"""Our smoothing in other libraries: each library's default in grey, ours in blue.
 
     python examples/dropins.py dropins.png
 
-needs matplotlib, pandas, seaborn, statsmodels, KDEpy and scikit-learn. Each function below is one host.
+It needs matplotlib, pandas, seaborn, statsmodels, KDEpy and scikit-learn. Each function below is for one library.
 """
 
 import sys

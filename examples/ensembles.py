@@ -1,6 +1,6 @@
 """Many samples in one call: an ensemble forecast of 51 members becomes a density at every lead time.
 
-Writes ensembles.png into the current folder. The forecast is made up: after four days the members part into two
+Writes ensembles.png into the current folder. The forecast is simulated: after four days the members split into two
 weather regimes.
 """
 
@@ -15,7 +15,7 @@ LEVELS = np.linspace(-10.0, 18.0, 281)
 
 
 def forecast(rng, members=51):
-    """Draw members of shape (lead times, members), and what came true: one more path of the same kind."""
+    """Draw members of shape (lead times, members), and an observation: one more path of the same kind."""
     days = DAYS[:, None]
     warm = rng.random(members + 1) < 0.6
     regimes = np.where(warm, 1.0, -1.0) * 4.0 / (1.0 + np.exp(-2.0 * (days - 5.5)))
@@ -25,7 +25,7 @@ def forecast(rng, members=51):
 
 
 def score(members, truth, method):
-    """Give the mean score in bits, lower is better: one call for all bandwidths, one for all densities."""
+    """Return the mean score in bits, lower is better: one call for all bandwidths, one for all densities."""
     bandwidths = akde.bandwidth(members, axis=-1, method=method)
     return -log_densities(members, bandwidths, truth[..., None]).mean() / np.log(2.0)
 
@@ -37,7 +37,7 @@ def draw(members, truth):
     ax = new_figure(8.0, 4.2).add_subplot()
     ax.pcolormesh(DAYS, LEVELS, shades, cmap="Blues", shading="nearest", vmax=1.3, rasterized=True)
     ax.plot(DAYS, members, ".", color="0.2", markersize=1.5)
-    ax.plot(DAYS, truth, color="#D55E00", linewidth=1.6, label="what came true")
+    ax.plot(DAYS, truth, color="#D55E00", linewidth=1.6, label="observation")
     ax.set(xlabel="days ahead", ylabel="temperature (°C)", ylim=(LEVELS[0], LEVELS[-1]))
     ax.legend(frameon=False, loc="upper left")
     save_figure(ax, "ensembles.png")

@@ -10,7 +10,7 @@ from amortized_kde.density.plotting import new_figure, save_figure
 ERUPTIONS = np.loadtxt(Path(__file__).with_name("faithful.csv"), delimiter=",", skiprows=1, usecols=0)
 
 
-def tell(density):
+def describe(density):
     low, high = density.interval(0.9)
     print(density)
     print(f"nine eruptions in ten last from {low:.1f} to {high:.1f} minutes")
@@ -20,7 +20,7 @@ def tell(density):
 def compare(sample, outcomes):
     for method in ("amortized", "silverman", "scott", "sheather-jones"):
         scores = akde.log_score(akde.fit(sample, bounds=(0, None), method=method), outcomes)
-        print(f"{method:<16}{scores.mean():.3f} bits at {outcomes.size} eruptions it has not seen")
+        print(f"{method:<16}{scores.mean():.3f} bits at {outcomes.size} held-out eruptions")
 
 
 def draw(density):
@@ -33,7 +33,7 @@ def draw(density):
 
 def main():
     density = akde.fit(ERUPTIONS, bounds=(0, None))
-    tell(density)
+    describe(density)
     compare(ERUPTIONS[::2], ERUPTIONS[1::2])
     draw(density)
 

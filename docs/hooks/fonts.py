@@ -1,6 +1,6 @@
 """A font for formulas, served by the site itself: systems without one draw sums and brackets too small.
 
-STIX Two Math (SIL Open Font License) comes inside the package ziamath; only what formulas need of it is kept.
+STIX Two Math (SIL Open Font License) is part of the package ziamath; only the characters of formulas are kept.
 """
 
 import io

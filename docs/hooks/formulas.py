@@ -22,7 +22,7 @@ _DIRECTIVE = re.compile(
 
 
 def on_page_content(content: str, /, **_: Any) -> str:
-    """Turn what arithmatex has marked into MathML; formulas that LaTeX would not read stop the build."""
+    """Convert the formulas that arithmatex marked to MathML; invalid LaTeX stops the build."""
     return _RENDERED.sub(_to_mathml, content)
 
 
@@ -34,7 +34,7 @@ def _to_mathml(match: re.Match[str]) -> str:
 
 
 def dollars(docstring: str) -> str:
-    """Write reST's formulas with dollars.
+    """Rewrite reST formulas with dollars.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def _block(match: re.Match[str]) -> str:
 
 
 class Formulas(griffe.Extension):
-    """What Griffe does with every docstring before it is read."""
+    """Griffe extension that rewrites the formulas of every docstring."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Write its formulas with dollars."""
+        """Rewrite the formulas with dollars."""
         if obj.docstring is not None:
             obj.docstring.value = dollars(obj.docstring.value)

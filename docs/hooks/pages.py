@@ -1,6 +1,6 @@
-"""What the site shows and nobody writes by hand: model cards, the command line's help, pictures of the examples.
+"""Generated parts of the site: model cards, the command line's help, pictures of the examples.
 
-All is made when the site is built, so that it cannot be out of date.
+They are made when the site is built, so that they cannot be out of date.
 """
 
 import os
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 ORDER = ("adaptive", "single", "gaussian", "multifamily", "gmm8", "gmm16", "gmm32")
 
 
-# What docs/hooks/results.py fills in.
+# docs/hooks/results.py fills in the tables.
 MEASURED = {
     "adaptive": "\n\nMean excess over the true density's score, in bits, on the Marron-Wand densities, which it "
     "was not trained on, by n ([more, and where it loses](results.md)):\n\n<!-- table: marron_wand -->",
@@ -45,20 +45,20 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, /, **_: Any) -> str:
-    """Fill in the table of methods, and point to the pictures of results/ where they lie on the site."""
+    """Fill in the table of methods, and correct links to pictures of results/."""
     here = re.sub(r"\]\(\.\./results/([\w-]+\.png)\)", r"](results/\1)", markdown)
     return here.replace("<!-- selectors -->", selectors())
 
 
 def selectors() -> str:
-    """Give the table of names that ``method=`` takes."""
+    """Return the table of names that ``method=`` takes."""
     rows = [f"| `{name}` | {selector.summary} |" for name, selector in SELECTORS.items()]
     return "\n".join(["| name | what it is |", "|---|---|", *rows])
 
 
 @cache
 def pictures() -> dict[str, bytes]:
-    """Run the examples whose pictures are not in docs/images, each in a folder of its own, and give what they draw."""
+    """Run the examples whose pictures are not in docs/images, each in a new folder, and return what they draw."""
     drawn: dict[str, bytes] = {}
     for script in sorted((ROOT / "examples").glob("*.py")):
         picture = f"{script.stem}.png"
@@ -74,7 +74,7 @@ def pictures() -> dict[str, bytes]:
 
 
 def command_line() -> str:
-    """Give the help of every command."""
+    """Return the help of every command."""
     parts = ["# Command line", "```text", _help(), "```"]
     for command in (entry.callback.__name__ for entry in app.registered_commands):
         parts += [f"## {command}", "```text", _help(command), "```"]
@@ -82,17 +82,17 @@ def command_line() -> str:
 
 
 def _help(*command: str) -> str:
-    asked = CliRunner().invoke(app, [*command, "--help"], prog_name="amortized-kde", env={"COLUMNS": "96"})
-    return asked.output.strip()
+    result = CliRunner().invoke(app, [*command, "--help"], prog_name="amortized-kde", env={"COLUMNS": "96"})
+    return result.output.strip()
 
 
 def cards() -> str:
-    """Give the cards of all shipped models."""
+    """Return the cards of all shipped models."""
     found = akde.models()
     order = [name for name in ORDER if name in found] + sorted(set(found) - set(ORDER))
     opening = (
         "# The models' cards\n\nEvery model is a folder with `weights.safetensors` and `card.json`. This page is made "
-        "from the cards when the site is built. `amortized-kde models NAME` prints the same, `akde.models()` gives it "
+        "from the cards when the site is built. `amortized-kde models NAME` prints them, `akde.models()` returns them "
         "in Python. Loading a model verifies its checksum."
     )
     return "\n\n".join([opening, *(_card(name, found[name]) for name in order)]) + "\n"
@@ -103,7 +103,7 @@ def _card(name: str, card: dict[str, Any]) -> str:
     facts = {
         "use it as": f'`method="amortized:{name}"`',
         "trained on": f"the world `{recipe['world']}` ([tasks](tasks.md))",
-        "gives": _output(recipe["network"]["output"]),
+        "returns": _output(recipe["network"]["output"]),
         "training": f"{recipe['steps']} steps of {recipe['batch']} tasks, seed {card['seed']}",
         "kept step": str(card["kept_step"]),
         "validation score": f"{card['validation_score_bits']:.4f} bits",
@@ -120,7 +120,7 @@ def _card(name: str, card: dict[str, Any]) -> str:
 
 def _output(kind: str) -> str:
     words = {
-        "adaptive": "for every point, shares of a ladder of bandwidths, and the share of a background",
+        "adaptive": "for every point, shares of a ladder of bandwidths, and the probability of a background",
         "single": "one bandwidth, in the sample's own frame",
         "bandwidth": "one bandwidth, in the working domain",
         "ratio": "the bandwidth over the standard deviation",

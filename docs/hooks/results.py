@@ -1,6 +1,6 @@
 """Tables of the site that are read from results/*.csv when it is built, so that no figure is copied by hand.
 
-A page says where a table goes: ``<!-- table: marron_wand -->``. A table whose file is not there yet says so.
+A page marks the place of a table: ``<!-- table: marron_wand -->``. A missing file is named there.
 """
 
 import csv
@@ -11,7 +11,7 @@ from typing import Any
 
 RESULTS = Path(__file__).parents[2] / "results"
 _PLACE = re.compile(r"<!-- table: (\w+) -->")
-# How methods are called here, in the order of the tables; others follow under their own names.
+# The names of methods in the tables, in order; other methods follow under their own names.
 _NAMES = {
     "amortized": "**`amortized`**",
     "amortized:adaptive": "**`amortized`** (adaptive)",
@@ -76,7 +76,7 @@ def _with_error(row: Row) -> str:
 
 
 def _by_size(name: str) -> str:
-    """Mean excess over all densities of a bed, by method and n."""
+    """Mean excess over all densities of a benchmark, by method and n."""
     rows = [row for row in _rows(name) if row["density"] == "all"]
     if not rows:
         return _missing(name)
@@ -88,7 +88,7 @@ def _by_size(name: str) -> str:
 
 
 def _losses(name: str, most: int = 10) -> str:
-    """The cells in which a rival, the oracle aside, is better by more than two standard errors; the worst first."""
+    """The cells in which a rival, except the oracle, is better by more than two standard errors; worst first."""
     lost = [
         row
         for row in _rows(name)
@@ -122,20 +122,20 @@ def worlds() -> str:
 
 
 def best_possible() -> str:
-    """Mean excess on mixtures beside the best that can be done, and what that makes of all tasks of the world."""
+    """Mean excess on mixtures and the best possible, and the best possible mean over all tasks of the world."""
     rows, known = _rows("best_possible"), {row["method"]: row for row in _rows("excess") if row["world"] == "gmm32"}
     if not rows:
         return _missing("best_possible")
     found = {row["method"]: row for row in rows}
     lines = [
-        [_NAMES[m], _bits(found[m]["mean_excess_bits"]), _beyond(found[m])]
+        [_NAMES[m], _bits(found[m]["mean_excess_bits"]), _above_best(found[m])]
         for m in ("best density", "amortized:adaptive", "best selector", "amortized:single", "amortized:gmm32")
     ]
-    # Of both selectors the difference to the best is known, and the mean over all tasks; one is less noisy.
+    # Either selector gives an estimate, its mean over all tasks minus its difference to the best; take the less noisy.
     near = min((found[m] for m in ("amortized:single", "amortized:gmm32")), key=lambda row: float(row[_OF_THAT]))
     all_tasks = known[near["method"]]
     floor = float(all_tasks["mean_excess_bits"]) - float(near["beyond_the_best"])
-    head = ["", f"mean excess, {rows[0]['tasks']} tasks", "beyond the best of its kind"]
+    head = ["", f"mean excess, {rows[0]['tasks']} tasks", "above the best of its kind"]
     return (
         f"{_table(head, lines)}\n\nOn all {all_tasks['tasks']} tasks {_NAMES[near['method']]} has "
         f"{float(all_tasks['mean_excess_bits']):.4f}. So **{floor:.4f} ± {float(near[_OF_THAT]):.4f} bits** is the "
@@ -143,14 +143,14 @@ def best_possible() -> str:
     )
 
 
-def _beyond(row: Row) -> str:
+def _above_best(row: Row) -> str:
     if float(row["beyond_the_best"]) == 0.0:
         return ""
     return f"{float(row['beyond_the_best']):.4f} ± {float(row[_OF_THAT]):.4f}"
 
 
 def real(name: str = "real_data") -> str:
-    """On how many columns `amortized` has the lower score, by rival and n, and the worst loss."""
+    """The number of columns on which `amortized` has the lower score, by rival and n, and the worst loss."""
     rows = [row for row in _rows(name) if row["method"] != _UNDER_TEST]
     if not rows:
         return _missing("real_data")
@@ -161,13 +161,13 @@ def real(name: str = "real_data") -> str:
         ]
         wins = [f"{sum(d < 0.0 for d in cell)} of {len(cell)}" for cell in cells]
         every = [d for cell in cells for d in cell]
-        share = f"{100.0 * sum(d < 0.0 for d in every) / len(every):.0f} %"
-        lines.append([_NAMES.get(method, method), *wins, share, f"{max(every):+.3f}"])
+        fraction = f"{100.0 * sum(d < 0.0 for d in every) / len(every):.0f} %"
+        lines.append([_NAMES.get(method, method), *wins, fraction, f"{max(every):+.3f}"])
     return _table(["rival", *(f"n = {n}" for n in sizes), "all", "our worst column"], lines)
 
 
 def every_size() -> str:
-    """Mean and median difference to the classical selector that comes closest, by size, world and way of telling."""
+    """Mean and median difference to the best classical selector, by size, world and known or unknown bounds."""
     rows = [row for row in _rows("every_size") if row["verdict"]]
     if not rows:
         return _missing("every_size")
@@ -189,7 +189,7 @@ def _closest(cell: Sequence[Row]) -> str:
 
 
 def _signed(bits: float) -> str:
-    """Four decimals; fewer of large numbers, whose digits say nothing."""
+    """Four decimals, fewer for large numbers."""
     if abs(bits) < 1.0:
         return f"{bits:+.4f}"
     return f"{bits:+.1f}" if abs(bits) < 1000.0 else f"{bits:+,.0f}"
@@ -224,7 +224,7 @@ def large_n() -> str:
 
 
 def archive() -> str:
-    """Held-out scores of made-up archives, by archive and method."""
+    """Held-out scores of simulated archives, by archive and method."""
     rows = _rows("archive")
     if not rows:
         return _missing("archive")
