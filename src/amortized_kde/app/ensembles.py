@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,9 +73,10 @@ def verify(members: Array, observed: Array | None, *, method: str, bounds: Limit
         bandwidths = np.asarray(akde.bandwidth(members, axis=-1, method=method, bounds=bounds))
         answered = ~np.isnan(bandwidths)
         if observed is not None and answered.any():
-            smoothed, outcomes = members[answered], observed[answered]
-            scores[answered] = log_scores(smoothed, outcomes, bounds=bounds, method=bandwidths[answered])
-            transforms[answered] = pit(smoothed, outcomes, bounds=bounds, method=bandwidths[answered])
+            forecasts, outcomes = members[answered], observed[answered]
+            given: dict[str, Any] = {"bounds": bounds, "bandwidth": bandwidths[answered]}
+            scores[answered] = log_scores(forecasts, outcomes, **given)
+            transforms[answered] = pit(forecasts, outcomes, **given)
     return Verified(np.sum(~np.isnan(members), axis=1), bandwidths, scores, transforms)
 
 
