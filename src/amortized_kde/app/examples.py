@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.integrations.tables import numbers_of_text
+from amortized_kde.integrations.table_formats import numbers_of_text
 
 _DATA = Path(__file__).parent / "data"
 

@@ -14,7 +14,7 @@ import numpy as np
 from amortized_kde._types import Array
 from amortized_kde.data.reading import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError
-from amortized_kde.integrations.tables import MISSING
+from amortized_kde.integrations.table_formats import MISSING
 
 
 class Comma(StrEnum):

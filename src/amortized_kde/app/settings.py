@@ -13,7 +13,7 @@ from amortized_kde.app.comparing import DEFAULT_METHODS, method_names
 from amortized_kde.app.curves import Limits
 from amortized_kde.app.examples import EXAMPLES
 from amortized_kde.errors import InvalidBoundsError, InvalidParameterError
-from amortized_kde.integrations.tables import parse_cell
+from amortized_kde.integrations.table_formats import parse_cell
 
 SOURCES = ("Paste", "Upload", "Example")
 VIEWS = ("all values", "without the farthest")

@@ -12,7 +12,7 @@ import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError, MissingExtraError, UnreadableFileError
-from amortized_kde.integrations.tables import parse_cell
+from amortized_kde.integrations.table_formats import parse_cell
 
 Row = tuple[Any, ...]
 

@@ -14,7 +14,7 @@ from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwr
 from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names
 from amortized_kde.data.reading import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError, UnreadableFileError
-from amortized_kde.integrations.tables import (
+from amortized_kde.integrations.table_formats import (
     PARQUET_MAGIC,
     Columns,
     columns_of_parquet,

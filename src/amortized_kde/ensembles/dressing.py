@@ -1,9 +1,8 @@
-r"""Affine dressing: every ensemble is moved and widened before its density is made, by three numbers for all of them.
+"""Affine dressing: shift and scale every ensemble by three numbers before its density is made.
 
     x' = a + b m + c (x - m),    m the ensemble's mean
 
-a and b correct the bias, c the spread. The numbers are learned on an archive (`training/archive/`); here they are only
-applied.
+a and b correct the bias, c the spread. The numbers are learned on an archive by `research/training/archive`.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from amortized_kde.learned.store import read_model
 
 @dataclass(frozen=True)
 class Dressing:
-    """The three numbers, and the limits that members keep to.
+    """The three numbers of an affine dressing, with the bounds and atoms of the variable.
 
     Attributes
     ----------
@@ -33,9 +32,9 @@ class Dressing:
     spread : float
         c, positive.
     bounds : (float or None, float or None), optional
-        Hard limits of the variable; members that would pass one are moved to it.
+        Hard limits of the variable; members that would lie outside are moved to the limit.
     atoms : tuple of float
-        Values with a probability of their own: members there stay, and the mean is that of the others.
+        Values with a probability of their own; members there are not moved, and m is the mean of the others.
     """
 
     shift: float
@@ -45,39 +44,38 @@ class Dressing:
     atoms: tuple[float, ...] = ()
 
     def as_card(self) -> dict[str, Any]:
-        """Give it as plain data."""
+        """Return the dressing as plain data."""
         bounds = None if self.bounds is None else list(self.bounds)
         numbers = {"shift": self.shift, "slope": self.slope, "spread": self.spread}
         return {**numbers, "bounds": bounds, "atoms": list(self.atoms)}
 
     @property
     def limits(self) -> tuple[float, float]:
-        """What members may reach: the bounds, but where one is an atom, the next number inside."""
+        """Limits of moved members: the bounds, or the next number inside where a bound is an atom."""
         lower, upper = read_bounds(self.bounds)
         inside = np.nextafter(lower, upper) if lower in self.atoms else lower
         return float(inside), float(np.nextafter(upper, lower)) if upper in self.atoms else upper
 
 
 def dressed(x: ArrayLike | Sequence[ArrayLike], dressing: Dressing | str | Path) -> Array:
-    r"""Members moved and widened: :math:`x' = a + b m + c (x - m)`, m the mean of the members.
+    r"""Return members shifted and scaled: :math:`x' = a + b m + c (x - m)`, with m the mean of the members.
 
     Parameters
     ----------
     x : array_like of shape (..., n)
-        Members along the last axis; NaN is a missing member, and stays one.
+        Members along the last axis; NaN is a missing member, and is kept.
     dressing : Dressing, str or Path
-        The three numbers, or the folder of a model that was trained with them.
+        The dressing, or the folder of a model that was trained with one.
 
     Returns
     -------
     ndarray of shape (..., n)
-        An ensemble of which nothing but one value would be left between the bounds stays as it was, as does one with an
-        infinite member.
+        An ensemble is returned unchanged if the bounds would leave a single value of it, or if a member is infinite.
 
     Raises
     ------
     InvalidSampleError, InvalidParameterError, UnreadableFileError
-        If `x` are not numbers, or the folder holds no model with a dressing.
+        If `x` does not hold numbers, or the folder no model with a dressing.
 
     Examples
     --------
@@ -99,20 +97,20 @@ def dressed(x: ArrayLike | Sequence[ArrayLike], dressing: Dressing | str | Path)
 
 
 def _apart(values: Array, free: Flags) -> Flags:
-    """Which rows have two different free values."""
+    """Return which rows have two different free values."""
     low = np.min(values, axis=-1, keepdims=True, where=free, initial=np.inf)
     return np.asarray(low < np.max(values, axis=-1, keepdims=True, where=free, initial=-np.inf))
 
 
 def read_dressing(folder: str | Path) -> Dressing:
-    """Read the dressing that a model was trained with; ``amortized:FOLDER`` is understood too.
+    """Read the dressing of a trained model; the folder may be written ``amortized:FOLDER``.
 
     Raises
     ------
     UnreadableFileError
-        If the folder holds no sound model.
+        If the folder holds no valid model.
     InvalidParameterError
-        If the model was trained without one.
+        If the model was trained without a dressing.
     """
     path = Path(str(folder).removeprefix("amortized:"))
     card = read_model(path).card

@@ -1,1 +1,1 @@
-"""One file for each outside format or library; none of them is imported before it is needed."""
+"""One file or folder for each host library or file format, imported only when it is needed."""

@@ -1,7 +1,7 @@
-"""For ``scipy.stats.gaussian_kde(bw_method=...)`` and all who pass it on: pandas, seaborn, matplotlib.
+"""Bandwidths for ``scipy.stats.gaussian_kde(bw_method=...)``, and for pandas, seaborn and matplotlib, which pass it on.
 
-A density object of SciPy's or matplotlib's enters; its *factor* leaves: the bandwidth divided by the standard deviation
-of the data as that object takes it (n - 1 below; weighted, if it has weights). No host is imported here.
+A *factor* is the bandwidth divided by the standard deviation of the data as these libraries compute it (with divisor
+n - 1; weighted, if there are weights). None of them is imported.
 """
 
 import math
@@ -22,18 +22,18 @@ __all__ = ["BandwidthFactor", "SingularSampleError", "bandwidth_factor"]
 
 
 class SingularSampleError(DegenerateSampleError, LinAlgError):
-    """A sample without a scale, in the kind that seaborn catches to leave such a group out of a picture."""
+    """A sample without a scale; also the ``LinAlgError`` that seaborn catches to leave such a group out."""
 
 
 @dataclass(frozen=True)
 class BandwidthFactor:
-    """What `bandwidth_factor` gives: a callable that can be compared, pickled and used again."""
+    """The callable that `bandwidth_factor` returns; it can be compared and pickled."""
 
     method: str = DEFAULT_METHOD
     bounds: Bounds = OPEN
 
     def __call__(self, kde: Any) -> float:
-        """Give the factor for a density object with a `dataset` of shape (1, n) and, perhaps, `weights`."""
+        """Return the factor for a density object with a `dataset` of shape (1, n) and, optionally, `weights`."""
         values, weights = _read_host(kde)
         try:
             h = bandwidth(values, weights=weights, method=self.method, bounds=self.bounds)
@@ -41,34 +41,33 @@ class BandwidthFactor:
             raise SingularSampleError(str(error)) from None
         variance = float(np.cov(values, aweights=weights))
         if not 0.0 < variance < math.inf:
-            raise SingularSampleError(f"the data have the variance {variance:g}, and no multiple of it is a bandwidth.")
+            raise SingularSampleError(f"the data have the variance {variance:g}, no multiple of which is a bandwidth.")
         return float(h / math.sqrt(variance))
 
 
 def bandwidth_factor(method: str = DEFAULT_METHOD, *, bounds: Sequence[float | None] | None = None) -> BandwidthFactor:
-    r"""Make a ``bw_method`` for SciPy, pandas, seaborn and matplotlib.
+    r"""Return a ``bw_method`` for SciPy, pandas, seaborn and matplotlib.
 
-    They multiply the covariance of the data by the square of the factor h / s that it gives, s² being that covariance,
-    so that their kernel has the standard deviation h that `amortized_kde.bandwidth` gives for the same data and, where
-    the host has them, weights.
+    These multiply the variance s² of the data by the square of the factor h / s, so that their kernel has the standard
+    deviation h = `amortized_kde.bandwidth` of the same data and, if there are any, weights.
 
     Parameters
     ----------
     method : str
         One of `amortized_kde.selectors()`.
     bounds : (float or None, float or None), optional
-        Hard limits of the variable, which may change the choice of h. No host cuts its density there; `fit` does. On a
-        logarithmic axis seaborn smooths the decimal logarithms, and bounds are bounds of these.
+        Hard limits of the variable, which may change h. None of these libraries truncates its density there; `fit`
+        does. On a logarithmic axis seaborn smooths decimal logarithms, and bounds are bounds of these.
 
     Returns
     -------
     BandwidthFactor
-        Its argument is a ``gaussian_kde`` of SciPy's, or matplotlib's ``GaussianKDE``; its answer a float.
+        A callable that takes SciPy's ``gaussian_kde`` or matplotlib's ``GaussianKDE`` and returns a float.
 
     Raises
     ------
     InvalidBoundsError
-        If the bounds are not an interval. What follows is raised when a host asks for the factor.
+        If the bounds are not an interval. The following are raised when the callable is called.
     InvalidSampleError
         If the data have more than one dimension, or are not finite.
     SingularSampleError
@@ -86,7 +85,7 @@ def bandwidth_factor(method: str = DEFAULT_METHOD, *, bounds: Sequence[float | N
 
 
 def _read_host(kde: Any) -> tuple[Array, Array | None]:
-    """The values and, where the host knows them, the weights."""
+    """Return the values and, if there are any, the weights of a density object."""
     dataset = np.atleast_2d(kde.dataset)
     if dataset.shape[0] != 1:
         raise InvalidSampleError(

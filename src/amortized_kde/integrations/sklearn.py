@@ -1,6 +1,6 @@
-"""For scikit-learn: an estimator that can stand where its ``KernelDensity`` does, for one variable.
+"""An estimator of scikit-learn that can replace its ``KernelDensity``, for one variable.
 
-One column of numbers and options enter; log-densities, their sum and draws leave. Importing this needs scikit-learn.
+Importing this needs scikit-learn.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ __all__ = ["AmortizedKernelDensity"]
 
 
 class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """The density that `amortized_kde.fit` gives, as an estimator of scikit-learn's.
+    """The density of `amortized_kde.fit` as an estimator of scikit-learn.
 
     Parameters
     ----------
@@ -40,17 +40,17 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     density_ : KernelDensity
-        The fitted density, with everything that it can do.
+        The fitted density.
     bandwidth_ : float
-        Its bandwidth, in data units; if the density has several, their geometric mean.
+        Its bandwidth in data units; the geometric mean, if it has several.
     n_features_in_ : int
         1.
 
     Notes
     -----
-    Weights of `fit` are importance weights: only their ratios matter, so whole numbers are not counts of repeated rows,
-    which would be smoothed less. Scores are natural logarithms here, and higher is better, as everywhere in
-    scikit-learn; `amortized_kde.log_score` gives bits, and lower is better.
+    Weights of `fit` are importance weights: only their ratios matter. Integers are not counts of repeated rows, which
+    would be smoothed less. Scores are natural logarithms, and higher is better, as everywhere in scikit-learn;
+    `amortized_kde.log_score` is in bits, and lower is better.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.truncate = truncate
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Make the density of a sample.
+        """Fit the density of a sample.
 
         Parameters
         ----------
@@ -90,9 +90,9 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InvalidSampleError
-            If `X` has more than one column, or the weights do not fit it.
+            If `X` has more than one column, or the weights do not match it.
         ValueError
-            What scikit-learn raises for missing, infinite or complex numbers, and what `amortized_kde.fit` raises.
+            As scikit-learn for missing, infinite or complex numbers, and as `amortized_kde.fit`.
         """
         values = self._read_column(X, reset=True)
         self.density_ = fit(
@@ -102,20 +102,20 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def score_samples(self, X: Any) -> Array:
-        """Give the natural logarithm of the density at each row of `X`; minus infinity outside the bounds."""
+        """Return the natural log-density at each row of `X`; minus infinity outside the bounds."""
         check_is_fitted(self)
         return np.asarray(self.density_.logpdf(self._read_column(X, reset=False)))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Give the total log-likelihood of `X`: the sum of `score_samples`, each times its weight if there are any.
+        """Return the total log-likelihood of `X`, the (weighted) sum of `score_samples`; higher is better.
 
-        Higher is better; `y` is ignored.
+        `y` is ignored.
         """
         scores = self.score_samples(X)
         if sample_weight is None:
             return float(np.sum(scores))
         weights = read_weights(sample_weight, scores.shape)
-        # What has no weight is not there, even where its score is minus infinity.
+        # Rows of weight zero are left out, also where the score is minus infinity.
         used = weights > 0.0
         return float(np.sum(weights[used] * scores[used]))
 
@@ -125,9 +125,9 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         n_samples : int
-            How many draws.
+            Number of draws.
         random_state : int, numpy.random.RandomState or None
-            Where randomness comes from; the same whole number gives the same draws.
+            Source of randomness; the same integer gives the same draws.
 
         Returns
         -------
@@ -136,12 +136,12 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InvalidParameterError
-            If `n_samples` is not a whole number, or negative.
+            If `n_samples` is not an integer, or negative.
         """
         check_is_fitted(self)
         if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)):
             raise InvalidParameterError(f"n_samples must be a whole number, not {n_samples!r}.")
-        # Scikit-learn's generators are of NumPy's old kind; four words of one seed the new kind.
+        # Scikit-learn uses NumPy's legacy generators; four words of one seed a new generator.
         words = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
         return np.asarray(self.density_.sample((int(n_samples), 1), rng=np.random.default_rng(words)))
 
@@ -151,7 +151,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _read_column(self, X: Any, *, reset: bool) -> Array:
-        """The only column of `X`, after scikit-learn's own checks of it."""
+        """Return the only column of `X`, after scikit-learn's checks."""
         values: Array = check_array(X, dtype=np.float64, ensure_2d=False, estimator=self, input_name="X")
         if values.ndim == 1:
             X = values = values.reshape(-1, 1)

@@ -1,7 +1,6 @@
-"""For ``statsmodels``' ``KDEUnivariate.fit(bw=...)``.
+"""Bandwidths for ``KDEUnivariate.fit(bw=...)`` of statsmodels, which is not imported.
 
-The values that statsmodels smooths and its kernel enter; the bandwidth leaves, which for its Gaussian kernel is the
-standard deviation, as here. No host is imported here.
+For its Gaussian kernel the bandwidth is the standard deviation, as in this package.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,45 +21,45 @@ Kernel = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class BandwidthRule:
-    """What `bandwidth_rule` gives: a callable that can be compared, pickled and used again."""
+    """The callable that `bandwidth_rule` returns; it can be compared and pickled."""
 
     method: str = DEFAULT_METHOD
     bounds: Bounds = OPEN
 
     def __call__(self, x: ArrayLike, kernel: Kernel) -> float:
-        """Give the bandwidth for values of shape (n,) and a kernel object of statsmodels'."""
+        """Return the bandwidth for values of shape (n,) and a kernel object of statsmodels."""
         _check_gaussian(kernel)
         return float(bandwidth(x, method=self.method, bounds=self.bounds))
 
 
 def bandwidth_rule(method: str = DEFAULT_METHOD, *, bounds: Sequence[float | None] | None = None) -> BandwidthRule:
-    """Make a ``bw`` for ``KDEUnivariate.fit``; ``adjust=`` multiplies it there, as it does any other.
+    """Return a ``bw`` for ``KDEUnivariate.fit``, whose ``adjust=`` multiplies it as any other.
 
     Parameters
     ----------
     method : str
         One of `amortized_kde.selectors()`.
     bounds : (float or None, float or None), optional
-        Hard limits of the variable, which may change the choice. statsmodels does not cut its density there, and its
-        ``clip=`` only drops values.
+        Hard limits of the variable, which may change the bandwidth. statsmodels does not truncate its density there;
+        its ``clip=`` only drops values.
 
     Returns
     -------
     BandwidthRule
-        Its arguments are the values and statsmodels' kernel; its answer a float in data units.
+        A callable that takes the values and the kernel of statsmodels, and returns a float in data units.
 
     Raises
     ------
     InvalidBoundsError
-        If the bounds are not an interval. What follows is raised when statsmodels asks for the bandwidth.
+        If the bounds are not an interval. The following are raised when the callable is called.
     InvalidParameterError
         If the kernel is not Gaussian.
     As `amortized_kde.bandwidth`
-        For a sample that has no answer.
+        For a sample without a scale, or not finite.
 
     Notes
     -----
-    statsmodels does not show its weights to a callable: with ``weights=`` the choice is made without them.
+    statsmodels does not pass its weights to a callable: with ``weights=`` the bandwidth is chosen without them.
 
     Examples
     --------
@@ -74,7 +73,7 @@ def bandwidth_rule(method: str = DEFAULT_METHOD, *, bounds: Sequence[float | Non
 
 
 def _check_gaussian(kernel: Kernel) -> None:
-    # Asked for values, not for its class, which statsmodels keeps in its sandbox.
+    # By its values, since statsmodels keeps the class in its sandbox.
     at = np.array([0.0, 1.0, 2.0])
     if not np.allclose(kernel(at), np.exp(-0.5 * at * at) / np.sqrt(2.0 * np.pi)):
         raise InvalidParameterError(

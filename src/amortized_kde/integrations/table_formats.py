@@ -1,0 +1,263 @@
+"""Tables as text or Parquet: which columns hold numbers, and what these are.
+
+Text is CSV with commas, semicolons or tabs, columns separated by blanks, or one number per line. The first line is a
+header if one of its cells is not a number; without a header, columns are named 1, 2, ... A single line of numbers is
+one sample. A decimal comma is understood where columns are not separated by commas. Blank lines are skipped.
+"""
+
+import csv
+import io
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from amortized_kde._types import Array
+from amortized_kde.data.reading import LARGEST_VALUE
+from amortized_kde.errors import InvalidSampleError, MissingExtraError, UnreadableFileError
+
+# Missing values as spreadsheets, R, pandas, SQL and Python write them.
+MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"))
+PARQUET_MAGIC = b"PAR1"
+# Rows that decide whether blanks separate columns and whether a column holds numbers.
+_PREVIEW_ROWS = 100
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table.
+
+    Attributes
+    ----------
+    names : tuple of str
+    numeric : tuple of int
+        Positions of the columns that hold numbers.
+    header : bool
+        Whether the names come from the table.
+    delimiter : str or None
+        What separates the columns of a text; None for blanks.
+    """
+
+    names: tuple[str, ...]
+    numeric: tuple[int, ...]
+    header: bool
+    delimiter: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Rows of text cells, and the line on which each row ends."""
+
+    source: str
+    names: list[str]
+    header: bool
+    lines: list[int]
+    rows: list[list[str]]
+    delimiter: str | None
+
+
+def columns_of_text(text: str, label: str) -> Columns:
+    r"""Return the columns of a text; `label` names it in errors, which are those of `read_column`.
+
+    Examples
+    --------
+    >>> columns_of_text("who;x\nann;1,5\n", "a table")
+    Columns(names=('who', 'x'), numeric=(1,), header=True, delimiter=';')
+    """
+    table = _read_table(text, label, _PREVIEW_ROWS + 1)
+    return Columns(tuple(table.names), _numeric(table), table.header, table.delimiter)
+
+
+def numbers_of_text(text: str, label: str, index: int) -> Array:
+    r"""Return the column at a position, from 0, of a text, NaN where a value is missing; raises as `read_column`.
+
+    Examples
+    --------
+    >>> numbers_of_text("who;x\nann;1,5\nbob;NA\n", "a table", 1)
+    array([1.5, nan])
+    """
+    return rows_of_text(text, label, [index])[0][0]
+
+
+def rows_of_text(text: str, label: str, chosen: Sequence[int]) -> tuple[list[Array], Sequence[int]]:
+    """Return the columns at these positions, the second of which are weights, and the line of each row."""
+    table = _read_table(text, label, _PREVIEW_ROWS + 1)
+    if len(table.rows) >= _PREVIEW_ROWS:
+        plain = [numbers for index in chosen if (numbers := _plain_numbers(text, table, index)) is not None]
+        # NumPy's parser does not know lines, which errors name; so invalid weights are read again below.
+        if len(plain) == len(chosen) and all(weights.min() >= 0.0 for weights in plain[1:]):
+            return plain, range(plain[0].size)
+        table = _read_table(text, label)
+    return [_numbers(table, index) for index in chosen], table.lines
+
+
+def _read_table(text: str, label: str, most: int | None = None) -> _Table:
+    """Return the table, or its first `most` rows."""
+    delimiter = _delimiter(text)
+    found = (pair for pair in _split(text, delimiter, label) if any(cell.strip() for cell in pair[1]))
+    pairs = list(itertools.islice(found, most))
+    if not pairs:
+        raise InvalidSampleError(f"{label} is empty; at least one number is needed.")
+    lines, rows = [line for line, _ in pairs], [row for _, row in pairs]
+    header = not all(_is_number(cell, delimiter) for cell in rows[0])
+    if not header and len(rows) == 1:
+        # One line of numbers is a sample, not a table of one row.
+        return _Table(label, ["1"], False, lines * len(rows[0]), [[cell] for cell in rows[0]], delimiter)
+    width = len(rows[0]) if header else max(map(len, rows))
+    names = [cell.strip() if header else "" for cell in rows[0]] + [""] * (width - len(rows[0]))
+    names = [name or str(position) for position, name in enumerate(names, start=1)]
+    table = _Table(label, names, header, lines[header:], rows[header:], delimiter)
+    _check_widths(table)
+    return table
+
+
+def _delimiter(text: str) -> str | None:
+    """Return the tab, semicolon or comma of the first line, else None if blanks separate the columns of every line."""
+    preview = [line for line in text[:65536].splitlines() if line.strip()][:_PREVIEW_ROWS]
+    for candidate in "\t;,":
+        if any(candidate in line for line in preview[:1]):
+            return candidate
+    # A tab that does not occur: every line is one cell.
+    return None if preview and all(len(line.split()) > 1 for line in preview) else "\t"
+
+
+def _split(text: str, delimiter: str | None, label: str) -> Iterator[tuple[int, list[str]]]:
+    if delimiter is None:
+        yield from ((number, line.split()) for number, line in enumerate(text.splitlines(), start=1))
+        return
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise UnreadableFileError(
+            f"{label} is not a table ({error} near line {reader.line_num}); look for a quotation mark left open."
+        ) from None
+
+
+def _check_widths(table: _Table) -> None:
+    width = len(table.names)
+    if not table.header or max(map(len, table.rows), default=0) <= width:
+        return
+    for line, row in zip(table.lines, table.rows, strict=True):
+        if any(cell.strip() for cell in row[width:]):
+            raise UnreadableFileError(
+                f"{table.source}, line {line} has {len(row)} cells, but the header has {width}; correct that line."
+            )
+
+
+def parse_cell(cell: str, delimiter: str | None = None) -> float:
+    """Return the number in a cell, NaN if it is missing; raise ValueError if it is no number.
+
+    A single comma is a decimal comma, unless commas separate the cells.
+
+    Examples
+    --------
+    >>> parse_cell(" 1,5 "), parse_cell("NA")
+    (1.5, nan)
+    """
+    text = cell.strip()
+    if text.lower() in MISSING:
+        return math.nan
+    if "_" in text:
+        # Python reads 1_000 as a number; in a table it is a name.
+        raise ValueError(text)
+    return float(text.replace(",", ".") if delimiter != "," and text.count(",") == 1 else text)
+
+
+def _is_number(cell: str, delimiter: str | None) -> bool:
+    try:
+        parse_cell(cell, delimiter)
+    except ValueError:
+        return False
+    return True
+
+
+def _numeric(table: _Table) -> tuple[int, ...]:
+    """Return the positions of the columns whose first cells are numbers, at least one of them not missing."""
+    found = []
+    for index in range(len(table.names)):
+        cells = [row[index] for row in table.rows[:_PREVIEW_ROWS] if index < len(row)]
+        present = [cell for cell in cells if cell.strip().lower() not in MISSING]
+        if present and all(_is_number(cell, table.delimiter) for cell in present):
+            found.append(index)
+    return tuple(found)
+
+
+def _plain_numbers(text: str, head: _Table, index: int) -> Array | None:
+    """Return a column by NumPy's parser, ten times as fast; None unless all rows are full and all numbers finite."""
+    before_first = head.lines[0] - 1
+    try:
+        values = np.loadtxt(
+            io.StringIO(text), delimiter=head.delimiter, skiprows=before_first, usecols=index, comments=None, ndmin=1
+        )
+    except ValueError:
+        return None
+    if head.delimiter is None:
+        full = len(text.split()) == (values.size + head.header) * len(head.names)
+    else:
+        full = text.count(head.delimiter) == (values.size + head.header) * (len(head.names) - 1)
+    return values if full and np.all(np.abs(values) <= LARGEST_VALUE) else None
+
+
+def _numbers(table: _Table, index: int) -> Array:
+    cells = [row[index] if index < len(row) else "" for row in table.rows]
+    out = np.empty(len(cells))
+    mixed = any("," in cell for cell in cells) and any("." in cell for cell in cells)
+    for i, cell in enumerate(cells):
+        try:
+            # With points and commas in one column, a comma may separate thousands, and the cell is no number.
+            out[i] = parse_cell(cell, "," if mixed else table.delimiter)
+        except ValueError:
+            shown = cell.strip() if len(cell) <= 40 else cell[:37].strip() + "..."
+            raise InvalidSampleError(
+                f"{table.source}, line {table.lines[i]}: {shown!r} in column {table.names[index]!r} is not a number; "
+                "correct it, or leave the cell empty if the value is missing."
+            ) from None
+    return out
+
+
+def columns_of_parquet(content: bytes, label: str) -> Columns:
+    """Return the columns of a Parquet file; raises as `read_column`."""
+    with _parquet(content, label) as (file, types):
+        schema = file.schema_arrow
+        numeric = (index for index, field in enumerate(schema) if _holds_numbers(types, field.type))
+        return Columns(tuple(schema.names), tuple(numeric), True, None)
+
+
+def numbers_of_parquet(content: bytes, label: str, index: int) -> Array:
+    """Return the column at a position, from 0, of a Parquet file, NaN where null; raises as `read_column`."""
+    with _parquet(content, label) as (file, types):
+        field = file.schema_arrow.field(index)
+        if not _holds_numbers(types, field.type):
+            raise InvalidSampleError(
+                f"column {field.name!r} of {label} holds {field.type}, not numbers; choose another column."
+            )
+        chosen = file.read(columns=[field.name]).column(0)
+        return np.asarray(chosen.cast("float64").to_numpy(), dtype=np.float64)
+
+
+@contextmanager
+def _parquet(content: bytes, label: str) -> Iterator[tuple[Any, Any]]:
+    """Open a Parquet file, and turn its errors into one sentence; yields the file and Arrow's types."""
+    try:
+        from pyarrow import ArrowException, parquet, types
+    except ImportError:
+        raise MissingExtraError(
+            f"{label} is a Parquet file, which needs pyarrow; install it with: pip install pyarrow"
+        ) from None
+    try:
+        yield parquet.ParquetFile(io.BytesIO(content)), types
+    except (ArrowException, OSError) as error:
+        if isinstance(error, UnreadableFileError):
+            raise
+        first = str(error).splitlines()[0]
+        raise UnreadableFileError(f"{label} cannot be read as a Parquet file ({first}).") from None
+
+
+def _holds_numbers(types: Any, kind: Any) -> bool:
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
