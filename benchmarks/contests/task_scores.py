@@ -11,7 +11,7 @@ from amortized_kde.data.sample import Samples
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.background import log_density
 from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED
-from amortized_kde.learned.store import Model
+from amortized_kde.learned.model import Model
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.protocol import TRUTH

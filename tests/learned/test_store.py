@@ -9,7 +9,7 @@ import pytest
 
 import amortized_kde as akde
 from amortized_kde.errors import UnreadableFileError
-from amortized_kde.learned.store import OWN_FRAME, load_model, model_names, read_model
+from amortized_kde.learned.store import load_model, model_names, read_model
 from amortized_kde.selection import SELECTORS
 
 
@@ -26,7 +26,7 @@ def test_every_shipped_model_is_a_method_and_the_other_way_round():
 
 
 def papers_cards():
-    return {name: card for name, card in akde.models().items() if load_model(name).output not in OWN_FRAME}
+    return {name: card for name, card in akde.models().items() if not load_model(name).architecture.own_frame}
 
 
 def test_cards_hold_what_a_reader_needs():

@@ -1,9 +1,12 @@
+import math
+
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amortized_kde.numerics.sort import PARALLEL_FROM, ascending
+from amortized_kde.numerics.sort import PARALLEL_FROM, ascending, first_at_least
 
 RNG = np.random.default_rng(1)
 N = 100_000
@@ -13,7 +16,7 @@ SAMPLES = {
     "skewed": np.exp(5.0 * RNG.standard_normal(N)),
     "rounded": RNG.standard_normal(N).round(1),
     "many zeros": RNG.standard_normal(N) * (RNG.random(N) > 0.6),
-    # Narrower than the map can tell.
+    # Narrower than the mesh resolves.
     "clusters": RNG.choice([0.0, 1e-6, 1.0], N) + 1e-9 * RNG.standard_normal(N),
     "all decades": RNG.choice([-1e300, 1e-300, 5.0, 1e300], N) * RNG.random(N),
     "periodic": np.tile(np.arange(N / 100), 100),
@@ -47,3 +50,15 @@ def test_any_size_on_any_number_of_threads(n, seed, power):
 def test_every_other_value():
     x = RNG.standard_normal(2 * N)
     assert np.array_equal(ascending(x[::2]), np.sort(x[::2]))
+
+
+@numba.njit
+def search(ascending, x):
+    return first_at_least(ascending, x)
+
+
+def test_search_is_that_of_numpy():
+    ascending = np.array([-2.0, 0.0, 0.0, 1.0, 5.0])
+    for x in [-3.0, -2.0, -1.0, 0.0, 0.5, 1.0, 5.0, 6.0, math.inf, -math.inf]:
+        assert search(ascending, x) == np.searchsorted(ascending, x)
+    assert search(ascending[:0], 1.0) == 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.numerics.threads import available_threads, run_in_pieces
+from amortized_kde.numerics.threads import Scratch, available_threads, run_in_pieces
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 16, 17, 1000])
@@ -58,3 +58,29 @@ def test_numba_num_threads_lowers_the_number(monkeypatch):
     for setting in ("1000", "", "many", "0"):
         monkeypatch.setenv("NUMBA_NUM_THREADS", setting)
         assert available_threads() == cores
+
+
+def test_scratch_of_one_name_grows_in_place():
+    scratch = Scratch()
+    small = scratch.take("a", 2, 3)
+    assert small.shape == (2, 3)
+    assert small.flags.c_contiguous
+    large = scratch.take("a", 100, 3)
+    assert not np.shares_memory(small, large)
+    assert np.shares_memory(large, scratch.take("a", 2, 3))
+    assert not np.shares_memory(large, scratch.take("b", 100, 3))
+
+
+def test_every_thread_has_its_own_scratch():
+    scratch, found = Scratch(), {}
+
+    def take(name: str) -> None:
+        found[name] = scratch.take("a", 4)
+        found[name][:] = len(name)
+
+    threads = [threading.Thread(target=take, args=(name,)) for name in ("x", "xx", "xxx")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {name: row.tolist() for name, row in found.items()} == {n: [len(n)] * 4 for n in ("x", "xx", "xxx")}

@@ -16,8 +16,8 @@ import numpy as np
 from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.numerics.jit import entry
+from amortized_kde.numerics.statistics import moment_rows, quantile_rows
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.numerics.weighted import moment_rows, quantile_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +226,7 @@ def moments(samples: Samples, *, threads: int | None = None) -> Array:
     """Return n, mean, sd, skewness, kurtosis, minimum and maximum of every sample, (samples, 7), in data units.
 
     An empty sample has NaN except for n. With unequal weights, n is the effective size and the moments are weighted
-    (`numerics/weighted.py`).
+    (`numerics/statistics.py`).
 
     Examples
     --------
@@ -256,8 +256,8 @@ def moments(samples: Samples, *, threads: int | None = None) -> Array:
 def quantiles(samples: Samples, probabilities: Array) -> Array:
     """Return quantiles (samples, probabilities) of ascending samples by linear interpolation at (n - 1) p.
 
-    With unequal weights, a quantile is the mean over a window of weight (`numerics/weighted.py`), which reduces to the
-    same for equal weights.
+    With unequal weights, a quantile is the mean over a window of weight (`numerics/statistics.py`), which reduces to
+    the same for equal weights.
     """
     n = np.maximum(samples.sizes, 1)[:, None]
     place = (n - 1) * probabilities

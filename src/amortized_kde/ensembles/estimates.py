@@ -12,8 +12,8 @@ from amortized_kde.data.sample import Sample, Samples
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.density import background
 from amortized_kde.ensembles.options import Ensembles
-from amortized_kde.learned.adaptive.prediction import in_chunks, smooth
-from amortized_kde.learned.store import Model
+from amortized_kde.learned.adaptive.prediction import in_runs, smooth
+from amortized_kde.learned.model import Model
 from amortized_kde.numerics.cells import (
     Arguments,
     Kernels,
@@ -24,9 +24,8 @@ from amortized_kde.numerics.cells import (
     probability_cells,
 )
 from amortized_kde.numerics.crps import Outcomes, crps_pair_cells, crps_panel_cells
-from amortized_kde.numerics.scratch import Scratch
 from amortized_kde.numerics.tails import invert_each
-from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
 # Members in a run of estimates with one bandwidth, which need less memory than adaptive ones.
 _MEMBERS_AT_ONCE = 250_000
@@ -237,9 +236,9 @@ def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates, slice], None]
         work(made, cells)
 
     if adaptive is not None:
-        in_chunks(run, ensembles.samples, threads=ensembles.options.threads)
+        in_runs(run, ensembles.samples, threads=ensembles.options.threads)
     else:
-        in_chunks(run, ensembles.samples, threads=ensembles.options.threads, at_once=_MEMBERS_AT_ONCE)
+        in_runs(run, ensembles.samples, threads=ensembles.options.threads, values_per_run=_MEMBERS_AT_ONCE)
     return codes
 
 

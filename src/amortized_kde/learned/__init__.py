@@ -1,1 +1,1 @@
-"""The trained models: loading and checking them, and what each family reads, computes and predicts."""
+"""The trained models: store, architectures, and the features, networks and predictions of each family."""

@@ -1,53 +1,41 @@
-"""The shipped trained models: weights as safetensors, one folder a model with its card. Load, verify, list.
-
-A name enters, a verified `Model` leaves. How it was trained is told by its card only.
-"""
+"""The shipped models: one folder each, with weights (safetensors) and a card. Load, verify, list."""
 
 import hashlib
 import json
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde.errors import UnreadableFileError
-from amortized_kde.learned.network import Layer
+from amortized_kde.learned.adaptive.network import LadderNetwork
+from amortized_kde.learned.adaptive.prediction import select_adaptive, select_single
+from amortized_kde.learned.model import Architecture, Model
+from amortized_kde.learned.paper.prediction import read_stack, select_in_domain, select_relative_to_sd
 
 FORMAT = 1
-# What the networks give that read a sample in its own frame.
-OWN_FRAME = ("adaptive", "single")
 _FAMILIES = ("adaptive", "paper")
 
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """A trained network: its name, its layers or named arrays, what its output is, and its card."""
-
-    name: str
-    layers: tuple[Layer, ...] = field(repr=False)
-    output: str
-    card: dict[str, Any] = field(repr=False)
-    arrays: dict[str, NDArray[np.float64]] = field(repr=False, default_factory=dict)
-
-    @property
-    def limits(self) -> dict[str, list[float]]:
-        """The range of each input that the network is asked about, where the recipe limits it."""
-        return dict(self.card["recipe"]["network"].get("limits", {}))
+# By the output of the network in a model's card. An architecture joins by a row here.
+ARCHITECTURES: dict[str, Architecture] = {
+    "bandwidth": Architecture(read_stack, select_in_domain),
+    "ratio": Architecture(read_stack, select_relative_to_sd),
+    "single": Architecture(LadderNetwork.of, select_single, own_frame=True),
+    "adaptive": Architecture(LadderNetwork.of, select_adaptive, own_frame=True, adaptive=True),
+}
 
 
 def _folders() -> dict[str, Traversable]:
-    """The folder of each shipped model; every family keeps its own."""
+    """The folder of each shipped model, by name."""
     root = resources.files(__package__)
     found = (entry for family in _FAMILIES for entry in (root / family / "weights").iterdir())
     return {entry.name: entry for entry in found if (entry / "card.json").is_file()}
 
 
 def model_names() -> tuple[str, ...]:
-    """Names of the shipped models."""
+    """Return the names of the shipped models."""
     return tuple(sorted(_folders()))
 
 
@@ -58,7 +46,7 @@ def load_model(name: str) -> Model:
 
 
 def read_model(folder: Traversable) -> Model:
-    """Read ``card.json`` and ``weights.safetensors`` of a folder.
+    """Read ``card.json`` and ``weights.safetensors`` from a folder.
 
     Raises
     ------
@@ -78,16 +66,13 @@ def read_model(folder: Traversable) -> Model:
         )
     if hashlib.sha256(data).hexdigest() != card.get("sha256"):
         raise UnreadableFileError(f"the weights in {folder} do not match the checksum in their card; get them again.")
-    arrays, output = load(data), card["recipe"]["network"]["output"]
-    if output in OWN_FRAME:
-        # In float64, in which the network answers.
-        return Model(card["name"], (), output, card, {name: a.astype(np.float64) for name, a in arrays.items()})
-    layers = tuple(Layer(arrays[f"weight{i}"], arrays[f"bias{i}"]) for i in range(len(arrays) // 2))
-    return Model(card["name"], layers, output, card)
+    # The forward pass is in float64.
+    arrays = {name: array.astype(np.float64) for name, array in load(data).items()}
+    return Model(card["name"], ARCHITECTURES[card["recipe"]["network"]["output"]], arrays, card)
 
 
 def models() -> dict[str, dict[str, Any]]:
-    """The shipped trained models by name, each with its card: recipe, seed, step kept, scores, conventions, checksum.
+    """Return the card of every shipped model, by name: recipe, seed, step kept, scores, conventions, checksum.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""How this package compiles: lazily, cached on disk, without the interpreter's lock.
+"""Compilation with Numba: lazy, cached on disk, releasing the interpreter's lock.
 
-Loops are single-threaded machine code; `threads.py` runs several of them side by side. Numba's own
-threading layers are not used: they abort after a fork or when two threads enter them at once.
+Compiled loops are single-threaded; `threads.py` runs several side by side. Numba's own threading layers are not used,
+because they abort after a fork or when two threads enter them at once.
 """
 
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Sums may be reassociated (that is what lets them run in SIMD lanes); NaN and infinity keep their meaning.
+# Allow reassociation of sums, so that they run in SIMD lanes; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
-# Rows of a block, and outputs that are summed at a time: 4 x 2 sums of eight lanes each stay in the registers.
+# Rows and outputs that are summed at a time: 4 x 2 sums of eight lanes each stay in the registers.
 ROWS, _VECTORS, _LANES = 4, 2, 8
 TILE = _VECTORS * _LANES
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
@@ -25,14 +25,14 @@ _ALIGN = 8
 
 
 def entry(function: F) -> F:
-    """Compile a loop that Python calls, at its first call, and keep the machine code on disk."""
+    """Compile a loop that Python calls, at its first call, and cache the machine code on disk."""
     return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)(function))
 
 
 def compiled(function: F) -> F:
     """Compile a function into every loop that calls it; it has no machine code of its own.
 
-    That makes results the same bits in every process: a function that several cached loops share would be linked in
+    This makes results bitwise equal in every process: a function shared by several cached loops would be linked in
     whichever of its variants was loaded first.
     """
     return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath=_FAST)(function))
@@ -40,7 +40,7 @@ def compiled(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Compile a scalar formula into its callers, with its operations in the order written."""
-    # fastmath must be given: without it numba hands the caller's flags down.
+    # fastmath must be given: without it the caller's flags apply.
     return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath={"contract"})(function))
 
 
@@ -60,13 +60,13 @@ def _exponent_field(exponent: Any, width: int, magic: float, bias: int, mantissa
 
 @intrinsic  # type: ignore[untyped-decorator]
 def power_of_two(context: Any, exponent: Any) -> Any:
-    """Give 2**k for an integral float64 k in [-1022, 1023]."""
+    """Return 2**k for an integral float64 k in [-1022, 1023]."""
     return _exponent_field(exponent, 64, 6755399441055744.0, 1023, 52)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def power_of_two_single(context: Any, exponent: Any) -> Any:
-    """Give 2**k for an integral float32 k in [-126, 127]."""
+    """Return 2**k for an integral float32 k in [-126, 127]."""
     return _exponent_field(exponent, 32, 12582912.0, 127, 23)
 
 
@@ -86,10 +86,10 @@ def _weighted_sums_code(context: Any, builder: Any, signature: Any, arguments: A
         context.make_array(kind)(context, builder, value).data
         for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
     )
-    first, stride, bias, old, new, room, count = arguments[3:]
+    first, stride, bias, old, new, row_stride, count = arguments[3:]
     tiles = [(row, part) for row in range(ROWS) for part in range(_VECTORS)]
     totals = [cgutils.alloca_once(builder, _VECTOR) for _ in tiles]
-    ahead = [builder.mul(room, ir.Constant(_INDEX, row)) for row in range(ROWS)]
+    ahead = [builder.mul(row_stride, ir.Constant(_INDEX, row)) for row in range(ROWS)]
     for (_, part), total in zip(tiles, totals, strict=True):
         builder.store(builder.load(_vector_at(builder, biases, bias, part * _LANES), align=_ALIGN), total)
     with cgutils.for_range(builder, count) as loop:
@@ -117,12 +117,12 @@ def weighted_sums(
     bias: Any,
     old: Any,
     new: Any,
-    room: Any,
+    row_stride: Any,
     count: Any,
 ) -> Any:
     """Write biases[bias:][:TILE] + given[old + i] * weights[first + stride * i :][:TILE] + ... to given[new:][:TILE].
 
-    Added one after the other for i = 0 .. count - 1, and the same for all `ROWS` rows of `given`, which lie `room`
-    apart. All arrays are flat. Written in LLVM's terms, because its own vectoriser leaves the sums in memory.
+    Terms are added in the order i = 0 .. count - 1, for all `ROWS` rows of `given`, which lie `row_stride` apart. All
+    arrays are flat. Written in LLVM's instructions, because its vectoriser leaves the sums in memory.
     """
     return types.void(weights, biases, given, *(types.int64,) * 7), _weighted_sums_code

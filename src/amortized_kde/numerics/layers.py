@@ -1,79 +1,164 @@
-"""Small networks of rectified layers on many rows: weights and inputs enter, the last layer's sums leave.
+"""The forward pass of small networks of rectified layers, in float64.
 
-Rows go through in blocks. Each sum is taken unit after unit, in their order, so that an answer depends neither
-on the row's neighbours nor on the number of rows.
+Rows pass through the layers in blocks. Each sum is taken over the inputs in their order, so that a row's output depends
+neither on its neighbours nor on the number of rows; with a BLAS the last bit would.
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import ROWS, TILE, entry, weighted_sums
+from amortized_kde.numerics.threads import run_in_pieces
 
-# Rows that go through a layer together: a tile of weights then stays in the fastest cache for all of them.
-BLOCK = 4 * ROWS
+# Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them.
+_BLOCK = 4 * ROWS
+
+
+class Layer(NamedTuple):
+    """y = W x + b, with W (out, in) and b (out,)."""
+
+    weight: NDArray[np.floating]
+    bias: NDArray[np.floating]
+
+
+class Stack(NamedTuple):
+    """Layers in the memory layout of the compiled loop.
+
+    In float64, so that an input that differs in its last bit does not change the output by a bit of float32.
+
+    Attributes
+    ----------
+    weights, biases : ndarray
+        All layers one after the other, flat; weights are (in, out), with `out` padded with zeros to a multiple of
+        `TILE`.
+    widths : ndarray of shape (layers + 1,)
+        Number of inputs, then of each layer's outputs.
+    limits : ndarray of shape (2, inputs)
+        Inputs are clipped to these; NaN stays.
+    """
+
+    weights: Array
+    biases: Array
+    widths: Index
+    limits: Array
+
+    @classmethod
+    def of(cls, layers: Sequence[Layer], limits: Array | None = None) -> "Stack":
+        """Convert layers; without `limits` inputs are not clipped."""
+        weights, biases = (np.concatenate([_padded(layer[i]) for layer in layers]) for i in range(2))
+        widths = np.array([layers[0].weight.shape[1], *(layer.bias.size for layer in layers)])
+        if limits is None:
+            limits = np.stack([np.full(widths[0], -np.inf), np.full(widths[0], np.inf)])
+        return cls(weights, biases, widths, np.ascontiguousarray(limits))
+
+
+class Conditioning(NamedTuple):
+    """Per-sample scale and shift of every layer's sums (FiLM).
+
+    Attributes
+    ----------
+    sample_of_row : ndarray of shape (rows,)
+        The sample that each row of the inputs belongs to.
+    scale, shift : ndarray of shape (samples, units)
+        Units are the outputs of all layers, one after the other.
+    """
+
+    sample_of_row: Index
+    scale: Array
+    shift: Array
+
+
+_UNCONDITIONED = Conditioning(np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0)))
+
+
+def run_layers(
+    stack: Stack,
+    inputs: Array,
+    *,
+    conditioning: Conditioning = _UNCONDITIONED,
+    out: Array | None = None,
+    threads: int | None = None,
+) -> Array:
+    """Return W_L relu(... relu(W_1 x + b_1) ...) + b_L for every row x of `inputs` (rows, features).
+
+    With `conditioning` each row is returned relative to its largest output, so that exponentials cannot overflow. The
+    result is written to `out`, if given.
+
+    Examples
+    --------
+    >>> run_layers(Stack.of([Layer(np.array([[1.0, 2.0]]), np.array([0.5]))]), np.array([[1.0, 1.0]]))
+    array([[3.5]])
+    """
+    widths = stack.widths
+    # Other memory layouts are other types to the compiler.
+    rows = np.ascontiguousarray(inputs)
+    outputs = np.empty((len(inputs), widths[-1])) if out is None else out
+    widest = -(-int(widths.max()) // TILE) * TILE
+
+    def work(start: int, stop: int) -> None:
+        _network_rows(rows, stack, conditioning, np.zeros(2 * _BLOCK * widest), outputs, start, stop)
+
+    run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
+    return outputs
+
+
+def _padded(part: NDArray[np.floating]) -> Array:
+    wide = np.zeros((*part.shape[1:], -(-len(part) // TILE) * TILE))
+    wide[..., : len(part)] = part.T
+    return wide.reshape(-1)
 
 
 @entry
-def network_rows(
-    inputs: Array,
-    weights: Array,
-    biases: Array,
-    widths: Index,
-    limits: Array,
-    own: Index,
-    gates: Array,
-    shifts: Array,
-    given: Array,
-    out: Array,
-    start: int,
-    stop: int,
+def _network_rows(
+    inputs: Array, stack: Stack, conditioning: Conditioning, scratch: Array, out: Array, start: int, stop: int
 ) -> None:
-    """Write W_L relu(... relu(W_1 x + b_1) ...) + b_L of rows start .. stop - 1 of `inputs` to `out`.
-
-    Inputs are held inside their `limits` (2, inputs) first; a NaN stays. If there are gates and shifts, (kinds, all
-    layers' outputs) each, every layer's sums are multiplied by the one and moved by the other, by those of row
-    ``own[row]``; then of each row its largest answer is taken off, so that exponentials cannot overflow. `widths`
-    counts the inputs and then each layer's outputs. `weights` has the layers one after the other, each (in, out) with
-    `out` filled up with zeros to a multiple of `TILE`, and flat; so has `biases`. `given` is room to work in, 2 x BLOCK
-    x the widest layer, also so filled up, and flat.
-    """
-    half, last = given.size // 2, widths.size - 1
-    room, told = half // BLOCK, gates.shape[0] > 0
-    for row in range(start, stop, BLOCK):
-        block = BLOCK if row + BLOCK < stop else stop - row
+    """Write the outputs of rows start .. stop - 1; `scratch` holds 2 x _BLOCK x the widest layer, padded, and flat."""
+    weights, biases, widths, limits = stack
+    sample_of_row, scales, shifts = conditioning
+    half, last = scratch.size // 2, widths.size - 1
+    stride, conditioned = half // _BLOCK, scales.shape[0] > 0
+    for row in range(start, stop, _BLOCK):
+        block = _BLOCK if row + _BLOCK < stop else stop - row
         for r in range(block):
-            features, held = inputs[row + r], given[r * room : r * room + widths[0]]
+            features, clipped = inputs[row + r], scratch[r * stride : r * stride + widths[0]]
             for k in range(widths[0]):
                 value = limits[0, k] if features[k] < limits[0, k] else features[k]
-                held[k] = limits[1, k] if value > limits[1, k] else value
+                clipped[k] = limits[1, k] if value > limits[1, k] else value
         weight, bias, unit = 0, 0, 0
         for layer in range(1, widths.size):
-            count, wide, stride = widths[layer - 1], widths[layer], (widths[layer] + TILE - 1) // TILE * TILE
-            # The two halves of the room change places from layer to layer.
+            count, wide, padded = widths[layer - 1], widths[layer], (widths[layer] + TILE - 1) // TILE * TILE
+            # The two halves of the scratch change places from layer to layer.
             old, new = half * ((layer - 1) % 2), half * (layer % 2)
-            for tile in range(0, stride, TILE):
+            for tile in range(0, padded, TILE):
                 for r in range(0, block, ROWS):
-                    begin, end = old + r * room, new + r * room + tile
-                    weighted_sums(weights, biases, given, weight + tile, stride, bias + tile, begin, end, room, count)
-            weight += count * stride
-            bias += stride
+                    begin, end = old + r * stride, new + r * stride + tile
+                    weighted_sums(
+                        weights, biases, scratch, weight + tile, padded, bias + tile, begin, end, stride, count
+                    )
+            weight += count * padded
+            bias += padded
             for r in range(block):
-                # Slices, for the compiler does not see that an index with an offset is never negative.
-                sums = given[new + r * room : new + r * room + wide]
-                if told:
-                    gate, shift = gates[own[row + r], unit : unit + wide], shifts[own[row + r], unit : unit + wide]
+                # Slices, because the compiler does not see that an index with an offset is never negative.
+                sums = scratch[new + r * stride : new + r * stride + wide]
+                if conditioned:
+                    sample = sample_of_row[row + r]
+                    scale, shift = scales[sample, unit : unit + wide], shifts[sample, unit : unit + wide]
                     for i in range(wide):
-                        sums[i] = gate[i] * sums[i] + shift[i]
+                        sums[i] = scale[i] * sums[i] + shift[i]
                 if layer < last:
                     for i in range(wide):
-                        # So written, a NaN stays.
+                        # Written so that NaN stays.
                         sums[i] = 0.0 if sums[i] < 0.0 else sums[i]
                     continue
-                largest = -np.inf if told else 0.0
-                if told:
+                largest = -np.inf if conditioned else 0.0
+                if conditioned:
                     for i in range(wide):
                         largest = sums[i] if sums[i] > largest else largest
-                answer = out[row + r]
+                outputs = out[row + r]
                 for i in range(wide):
-                    answer[i] = sums[i] - largest
+                    outputs[i] = sums[i] - largest
             unit += wide

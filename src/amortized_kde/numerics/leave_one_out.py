@@ -1,7 +1,7 @@
-"""The mean leave-one-out log-density of a Gaussian kernel estimate, and its derivative by the bandwidth.
+"""The mean leave-one-out log-density of a Gaussian kernel estimate, and its derivative with respect to log h.
 
-Distinct ascending values with their counts, none of them below 1, enter. Equal values are left out together. Values are
-gathered at nodes: one value a node while there are few, bins of a sixteenth of the bandwidth beyond `LARGEST_EXACT`.
+Values are distinct and ascending, with counts of at least 1; equal values are left out together. Values are gathered at
+nodes: one value per node up to `LARGEST_EXACT`, above in bins of a sixteenth of the bandwidth.
 """
 
 import math
@@ -11,12 +11,13 @@ import numpy as np
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive, mass_and_slope
 from amortized_kde.numerics.jit import compiled
-from amortized_kde.numerics.order import first_at_least
 from amortized_kde.numerics.pairs import LARGEST_EXACT
+from amortized_kde.numerics.sort import first_at_least
 
 # Bins of h/16 act like a kernel wider by (1/16)^2/24 = 1.6e-4 relative.
-BINS_PER_BANDWIDTH = 16.0
-NEGLIGIBLE = 38.0
+_BINS_PER_BANDWIDTH = 16.0
+# Terms smaller than the nearest by this many nats, and the logarithm of n, do not change the sum.
+_NEGLIGIBLE_NATS = 38.0
 
 
 @compiled
@@ -24,7 +25,7 @@ def _gather(values: Array, counts: Array, width: float) -> tuple[Array, Array, I
     """Centroid and mass of every occupied bin, and the index of its first value."""
     positions, masses = np.empty(values.size), np.zeros(values.size)
     first = np.empty(values.size + 1, np.int64)
-    # Bins lie about the median, so that mirrored values have the mirrored bins.
+    # Bins are centred on the median, so that mirrored values have mirrored bins.
     centre = 0.5 * (values[(values.size - 1) // 2] + values[values.size // 2])
     used, current = 0, math.inf
     for i in range(values.size):
@@ -42,7 +43,7 @@ def _gather(values: Array, counts: Array, width: float) -> tuple[Array, Array, I
 
 @compiled
 def _sums_at(positions: Array, masses: Array, g: int, h: float, shift: float, reach: float) -> tuple[float, float]:
-    """Sum of mass * exp(-(D - shift)/2) over the other nodes within reach, and the same times D."""
+    """Sums of mass * exp(-(D - shift)/2), and of that times D, over the other nodes within reach."""
     per_h = 1.0 / h
     start = first_at_least(positions, positions[g] - reach)
     stop = first_at_least(positions, positions[g] + reach)
@@ -96,18 +97,18 @@ def _over_nodes(
     for g in range(positions.size):
         # A node of several values holds the nearest neighbour of each of them, at distance 0.
         shift = 0.0 if first[g + 1] - first[g] > 1 else _nearest_squared(positions, g, h)
-        # A little more, lest rounding leave out the nearest node of an outlier.
-        reach = h * math.sqrt(shift + 2.0 * (NEGLIGIBLE + math.log(n))) * (1.0 + 1e-12)
+        # A little more, so that rounding does not leave out the nearest node of an outlier.
+        reach = h * math.sqrt(shift + 2.0 * (_NEGLIGIBLE_NATS + math.log(n))) * (1.0 + 1e-12)
         total, weighted = _sums_at(positions, masses, g, h, shift, reach)
         companions = first[g + 1] - first[g] - 1.0
         for i in range(first[g], first[g + 1]):
             m = counts[i]
-            # max() keeps the compiler from adding the mass to a tiny total first; each companion counts 1 or more.
+            # max() keeps the compiler from adding the mass to a tiny total first; each companion counts at least 1.
             others = max(masses[g] - m, companions)
             near = total + others
             rest, rest_slope = whole - m * inside[g], whole_slope - m * slopes[g]
             if rest < 0.5 * whole:
-                # Nearly all may be this value's, and the difference rounding. It happens once at most.
+                # This value can be nearly all of it, and the difference mere rounding. This happens at most once.
                 rest, rest_slope = _products_without(g, masses, inside, slopes)
                 rest, rest_slope = rest + others * inside[g], rest_slope + others * slopes[g]
             score += m * (math.log(near / rest) - 0.5 * shift)
@@ -117,8 +118,8 @@ def _over_nodes(
 
 @compiled
 def log_score_and_slope(values: Array, counts: Array, h: float, low: float, high: float) -> tuple[float, float]:
-    """Give the mean of log q_-i(x_i), truncated to [low, high], and its derivative with respect to log h."""
+    """Return the mean of log q_-i(x_i), truncated to [low, high], and its derivative with respect to log h."""
     positions, masses, first = values, counts, np.arange(values.size + 1)
     if values.size > LARGEST_EXACT:
-        positions, masses, first = _gather(values, counts, h / BINS_PER_BANDWIDTH)
+        positions, masses, first = _gather(values, counts, h / _BINS_PER_BANDWIDTH)
     return _over_nodes(positions, masses, first, counts, h, low, high)

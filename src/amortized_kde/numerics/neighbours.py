@@ -1,42 +1,70 @@
-"""How crowded a sample is around its points, at every rung of a ladder of bandwidths.
+"""Local densities: leave-one-out sums of kernels around points of a sample, at every rung of a ladder of bandwidths.
 
-For chosen points x_a of an ascending sample, and bandwidths h_k that descend, the loops write
+For anchors x_a of an ascending sample, and descending bandwidths h_k, the loops compute
 
     right_ak = sum_{j > a} m_j exp(-(x_j - x_a)^2 / 2 h_k^2) / Z_jk,     left_ak = sum_{j < a} ...,
 
-with Z_jk the mass of the kernel at x_j inside the bounds, and m_j the number of points for which x_j stands (n w_j, or
-1 without weights): the leave-one-out density at x_a, in neighbours instead of probability. Squaring a kernel moves it
-to h/sqrt(2), so one exponential serves four octaves.
+with Z_jk the mass of the kernel at x_j inside the bounds, and m_j the count of x_j (n w_j, or 1 without weights): the
+leave-one-out density at x_a, as a number of neighbours instead of a probability. The square of a kernel is the kernel
+of h/sqrt(2), so one exponential serves four octaves.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.order import first_at_least
+from amortized_kde.numerics.sort import first_at_least
 
 # A kernel at 9 bandwidths is 3e-18 of its peak.
 _REACH = 9.0
 # Rungs an octave apart that one exponential serves: each is the fourth power of the one before.
 _FRESH = 4
-# A point without neighbours has this many, so that logarithms stay small.
+# Added to every sum, so that logarithms stay small where there are no neighbours.
 FAINT = 0.02
-# Samples up to this size are taken pair by pair, all points at once.
+# Samples up to this size are computed pair by pair, all points at once.
 FEW = 256
-# A region of a sample is this part of its ranks to both sides of a point.
+# A region extends by n divided by these, in ranks, to both sides of a point.
 NEAR, AROUND = 32, 8
-# Rows are filled up to a multiple of this, so that loops end with a whole SIMD register.
+# Rows are padded to a multiple of this, so that loops end with a whole SIMD register.
 _LANES = 8
-# At more than so many bandwidths from a bound a kernel has all its mass inside, to the last bit.
+# At more than this many bandwidths from a bound, all mass of a kernel is inside, to the last bit.
 _INSIDE = 8.3
-# An anchor counts in its region as if it had this share of the mean mass or more: differences of running sums know of
-# no smaller masses, which only weights can give.
+# In its region an anchor has at least this fraction of the mean mass: differences of running sums do not resolve
+# smaller masses, which occur only with weights.
 _LEAST = 1e-4
-# Weights may place an anchor on the very edge of a region; rounding must not decide then.
+# With weights, an anchor can lie exactly on the edge of a region, where rounding must not decide.
 _EDGE = 1.0 + 1e-9
+
+
+class Anchored(NamedTuple):
+    """Ascending samples with their bounds, ladders and anchors.
+
+    Attributes
+    ----------
+    values, offsets : ndarray
+        Sample t is ``values[offsets[t]:offsets[t + 1]]``.
+    counts : ndarray
+        How many equally weighted points each value counts as.
+    lower, upper : ndarray of shape (samples,)
+        Bounds, infinite where open.
+    bandwidths : ndarray of shape (samples, rungs)
+        Descending.
+    anchors, anchor_offsets : ndarray
+        Sample t has the anchors of ranks ``anchors[anchor_offsets[t]:anchor_offsets[t + 1]]``.
+    """
+
+    values: Array
+    offsets: Index
+    counts: Array
+    lower: Array
+    upper: Array
+    bandwidths: Array
+    anchors: Index
+    anchor_offsets: Index
 
 
 @compiled
@@ -82,7 +110,7 @@ def _product(kernel: Array, inverse: Array) -> float:
 
 @compiled
 def _around(points: Array, i: int, bandwidths: Array, inverse: Array, kernel: Array, left: Array, right: Array) -> None:
-    """Write the sums to both sides of point i to left[:, 0] and right[:, 0], over all points that matter."""
+    """Write the sums on both sides of point i to left[:, 0] and right[:, 0], over all points within reach."""
     x, low, high = points[i], 0, points.size
     for k in range(bandwidths.size):
         h = bandwidths[k]
@@ -114,7 +142,7 @@ def _add_pairs(kernel: Array, inverse: Array, ahead: Array, left: Array, right: 
 def _pair_squares(points: Array, per_h: float, squares: Array, starts: Index, closest: Array) -> None:
     """Write the squared distances of points i and i + lag, lag after lag, and the smallest of each lag.
 
-    Where a row is filled up the last point stands in; there its mass is 0.
+    Padding repeats the smallest; the mass there is 0.
     """
     n, end = points.size, 0
     starts[1] = 0
@@ -144,7 +172,7 @@ def _all_around(
     left: Array,
     right: Array,
 ) -> None:
-    """The same for all points of a small sample at once: each pair once, and at finer rungs near ones only."""
+    """Write the sums of all points of a small sample: each pair once, and at finer rungs near pairs only."""
     n, widest = points.size, bandwidths[0]
     _pair_squares(points, 1.0 / widest, squares, starts, closest)
     lags = n - 1
@@ -166,85 +194,58 @@ def _all_around(
 
 
 @compiled
-def _write(left: Array, right: Array, i: int, sides: Index, row: int, out: Array) -> None:
+def _write(left: Array, right: Array, i: int, one_sided: Index, row: int, out: Array) -> None:
     for k in range(left.shape[0]):
         out[row, k] = right[k, i] + left[k, i] + FAINT
-    for k in range(sides[0], sides[1]):
-        out[row, left.shape[0] + k - sides[0]] = abs(right[k, i] - left[k, i]) / out[row, k]
+    for k in range(one_sided[0], one_sided[1]):
+        out[row, left.shape[0] + k - one_sided[0]] = abs(right[k, i] - left[k, i]) / out[row, k]
 
 
 @entry
-def pair_rows(
-    values: Array,
-    offsets: Index,
-    counts: Array,
-    lower: Array,
-    upper: Array,
-    bandwidths: Array,
-    anchors: Index,
-    anchor_offsets: Index,
-    room: int,
-    sides: Index,
-    out: Array,
-    start: int,
-    stop: int,
-) -> None:
-    """Write left + right + FAINT of every anchor of the samples up to `FEW` values to the first k columns of `out`.
+def pair_rows(samples: Anchored, largest: int, one_sided: Index, out: Array, start: int, stop: int) -> None:
+    """Write left + right + FAINT of every anchor of samples up to `FEW` values to the first columns of `out`, by rung.
 
-    The next columns get |right - left| / (left + right + FAINT) at rungs sides[0] .. sides[1] - 1. Sample t has the
-    anchors number anchor_offsets[t] .. anchor_offsets[t + 1] - 1. `bandwidths` is (samples, k). No sample has more than
-    `room` values.
+    The next columns are |right - left| / (left + right + FAINT) at rungs one_sided[0] .. one_sided[1] - 1. No sample
+    has more than `largest` values.
     """
-    rungs, most = bandwidths.shape[1], min(room, FEW)
+    rungs, most = samples.bandwidths.shape[1], min(largest, FEW)
     pairs = most * (most + 2 * _LANES) // 2
     squares, kernel = np.empty(pairs), np.empty(pairs)
     starts, closest = np.empty(most + 2, np.int64), np.empty(most + 1)
     inverse = np.empty((rungs, most + _LANES))
     right, left = np.empty((rungs, most + _LANES)), np.empty((rungs, most + _LANES))
     for t in range(start, stop):
-        points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
+        first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
+        points = samples.values[first:last]
         n = points.size
         if 0 < n <= FEW:
-            inverse_masses(points, counts[offsets[t] : offsets[t + 1]], h, lower[t], upper[t], inverse)
+            inverse_masses(points, samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
             inverse[:, n : n + _LANES] = 0.0
             _all_around(points, h, inverse, squares, kernel, starts, closest, left, right)
-            for row in range(anchor_offsets[t], anchor_offsets[t + 1]):
-                _write(left, right, anchors[row], sides, row, out)
+            for row in range(samples.anchor_offsets[t], samples.anchor_offsets[t + 1]):
+                _write(left, right, samples.anchors[row], one_sided, row, out)
 
 
 @entry
-def anchor_rows(
-    values: Array,
-    offsets: Index,
-    counts: Array,
-    lower: Array,
-    upper: Array,
-    bandwidths: Array,
-    anchors: Index,
-    anchor_offsets: Index,
-    room: int,
-    sides: Index,
-    out: Array,
-    start: int,
-    stop: int,
-) -> None:
-    """The same for samples of more than `FEW` values. A loop of its own, for each takes a second to compile."""
-    rungs = bandwidths.shape[1]
-    kernel, inverse = np.empty(room), np.empty((rungs, room))
+def anchor_rows(samples: Anchored, largest: int, one_sided: Index, out: Array, start: int, stop: int) -> None:
+    """Write the columns of `pair_rows` for samples above `FEW` values; each loop takes a second to compile."""
+    rungs = samples.bandwidths.shape[1]
+    kernel, inverse = np.empty(largest), np.empty((rungs, largest))
     right, left = np.empty((rungs, 1)), np.empty((rungs, 1))
     for t in range(start, stop):
-        points, h = values[offsets[t] : offsets[t + 1]], bandwidths[t]
+        first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
+        points = samples.values[first:last]
         if points.size > FEW:
-            inverse_masses(points, counts[offsets[t] : offsets[t + 1]], h, lower[t], upper[t], inverse)
-            for row in range(anchor_offsets[t], anchor_offsets[t + 1]):
-                _around(points, anchors[row], h, inverse, kernel, left, right)
-                _write(left, right, 0, sides, row, out)
+            inverse_masses(points, samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
+            for row in range(samples.anchor_offsets[t], samples.anchor_offsets[t + 1]):
+                _around(points, samples.anchors[row], h, inverse, kernel, left, right)
+                _write(left, right, 0, one_sided, row, out)
 
 
 @entry
 def region_rows(
     sizes: Array,
-    places: Array,
+    positions: Array,
     offsets: Index,
     masses: Array,
     parts: Index,
@@ -256,20 +257,20 @@ def region_rows(
 ) -> None:
     """Write means of columns[0] .. columns[1] - 1 of `out` over regions to its columns from columns[2] on.
 
-    A region is the anchors of a sample whose places are not farther than n/part from one's, at least 1, for each of
-    `parts`; n is ``sizes[t]``, and a place is a rank, or what comes of it with weights. Mean and variance of the first
-    k columns over all anchors go to `pooled` (samples, 2 k), which is 0 before. Anchors count by their mass.
+    The region of an anchor is all anchors of its sample with positions at most max(n/part, 1) away, for each of
+    `parts`; n is ``sizes[t]``, and a position is a rank, counted in weight where weights differ. Mean and variance of
+    the first k columns over all anchors are added to `pooled` (samples, 2 k). Means are weighted by mass.
     """
     wide, target, rungs = columns[1] - columns[0], columns[2], pooled.shape[1] // 2
     total = np.empty(wide)
     for t in range(start, stop):
-        # Slices, for the compiler does not see that an index with an offset is never negative.
+        # Slices, because the compiler does not see that an index with an offset is never negative.
         mean, variance = pooled[t, :rungs], pooled[t, rungs:]
         for a in range(offsets[t], offsets[t + 1]):
             row = out[a, :rungs]
             for k in range(rungs):
                 mean[k] += masses[a] * row[k]
-        # In a second pass, so that nothing cancels.
+        # A second pass avoids cancellation.
         for a in range(offsets[t], offsets[t + 1]):
             row = out[a, :rungs]
             for k in range(rungs):
@@ -281,12 +282,12 @@ def region_rows(
             low, high, weight = offsets[t], offsets[t], 0.0
             total[:] = 0.0
             for a in range(offsets[t], offsets[t + 1]):
-                # One enters or one leaves, until the region is that of a.
+                # Add or remove one anchor at a time, until the region is that of a.
                 while True:
-                    if high < offsets[t + 1] and places[high] <= places[a] + reach:
+                    if high < offsets[t + 1] and positions[high] <= positions[a] + reach:
                         moved, sign = high, 1.0
                         high += 1
-                    elif places[low] < places[a] - reach:
+                    elif positions[low] < positions[a] - reach:
                         moved, sign = low, -1.0
                         low += 1
                     else:

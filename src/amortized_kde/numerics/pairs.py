@@ -1,7 +1,7 @@
 """Sums over the pairs of an ascending row: exact, or binned where there are too many pairs.
 
-Each value stands for a count m of equal ones, and a pair for the product of its counts. None says that all counts are
-1: a type of its own to the compiler, for which the loops are as if there were no counts.
+Each value counts as m equal ones, and a pair as the product of its counts. Without counts (None, which to the compiler
+is another type) the loops are compiled as if there were none. D is the squared distance of a pair in bandwidths.
 """
 
 import math
@@ -14,18 +14,19 @@ from amortized_kde.numerics.jit import compiled
 
 # Up to this many values every pair is visited; beyond, pairs are counted by distance.
 LARGEST_EXACT = 5000
-# exp(-D/2) D^3 < 2e-18 for D > 110.
-_FARTHEST = 10.5
+# exp(-D/2) D^3 < 2e-18 beyond; the distance is rounded up from the square root.
+NEGLIGIBLE_SQUARED_DISTANCE = 110.0
+_NEGLIGIBLE_DISTANCE = 10.5
 
 
 @compiled
 def pair_sum(ascending: Array, counts: Array | None, h: float, c3: float, c2: float, c1: float, c0: float) -> float:
-    """Give the sum over i < j of m_i m_j exp(-D/2) (c3 D^3 + c2 D^2 + c1 D + c0), D = ((x_j - x_i)/h)^2."""
+    """Return the sum over i < j of m_i m_j exp(-D/2) (c3 D^3 + c2 D^2 + c1 D + c0), D = ((x_j - x_i)/h)^2."""
     per_h = 1.0 / h
     total = 0.0
     stop = 0
     for i in range(ascending.size):
-        while stop < ascending.size and ascending[stop] - ascending[i] < _FARTHEST * h:
+        while stop < ascending.size and ascending[stop] - ascending[i] < _NEGLIGIBLE_DISTANCE * h:
             stop += 1
         part = 0.0
         if counts is None:
@@ -45,14 +46,14 @@ def pair_sum(ascending: Array, counts: Array | None, h: float, c3: float, c2: fl
 
 @compiled
 def lag_sum(
-    pairs: Array, lags: Array, step: float, h: float, c3: float, c2: float, c1: float, c0: float, farthest: float
+    pairs: Array, lags: Array, step: float, h: float, c3: float, c2: float, c1: float, c0: float, most: float
 ) -> float:
-    """Give the same sum where ``pairs[l]`` pairs are ``lags[l]`` steps apart, which is about l.
+    """Return `pair_sum` for ``pairs[l]`` pairs that are ``lags[l]`` steps apart, which is about l.
 
-    Lags l from D = (l step/h)^2 >= farthest (at most 1300) are left out.
+    Lags l with D = (l step/h)^2 >= most, itself at most 1300, are left out.
     """
     per_h = step / h
-    stop = min(float(lags.size), math.ceil(math.sqrt(farthest) / per_h))
+    stop = min(float(lags.size), math.ceil(math.sqrt(most) / per_h))
     total = 0.0
     for lag in range(int(stop)):
         u = lags[lag] * per_h
@@ -65,15 +66,15 @@ def lag_sum(
 def lag_counts(ascending: Array, counts: Array | None, factors: Array | None, step: float, longest: int) -> Array:
     """Count the pairs i < j by the distance of their bins of width `step`, for 0 to `longest` bins.
 
-    Row 0 has the counts, sums of m_i m_j, and row 1 the mean distance of the bins' centroids, in steps, so that values
-    on a lattice (rounded data) keep their distances. Pairs within a bin have distance 0. Row 2 has the sums of
+    Row 0 has the sums of m_i m_j, and row 1 the mean distance of the bins' centroids, in steps, so that values on a
+    lattice (rounded data) keep their distances. Pairs within a bin have distance 0. Row 2 has the sums of
     m_i m_j (f_i + f_j)/2 with the factors f.
     """
-    # Bins lie about the median, so that the mirrored row has the mirrored bins. They are whole float64 numbers: an
-    # outlier's index may exceed every integer.
+    # Bins are centred on the median, so that a mirrored row has mirrored bins. They are whole float64 numbers, because
+    # an outlier's index can exceed every integer.
     centre = 0.5 * (ascending[(ascending.size - 1) // 2] + ascending[ascending.size // 2])
     bins, centroids = np.empty(ascending.size), np.zeros(ascending.size)
-    masses, rests = np.zeros(ascending.size), np.zeros(ascending.size)
+    masses, factored_masses = np.zeros(ascending.size), np.zeros(ascending.size)
     lags = np.zeros((3, longest + 1))
     used = 0
     for i in range(ascending.size):
@@ -83,11 +84,11 @@ def lag_counts(ascending: Array, counts: Array | None, factors: Array | None, st
             used += 1
         g = used - 1
         count = 1.0 if counts is None else counts[i]
-        weighed = count if factors is None else count * factors[i]
+        factored = count if factors is None else count * factors[i]
         lags[0, 0] += count * masses[g]
-        lags[2, 0] += 0.5 * (count * rests[g] + weighed * masses[g])
+        lags[2, 0] += 0.5 * (count * factored_masses[g] + factored * masses[g])
         masses[g] += count
-        rests[g] += weighed
+        factored_masses[g] += factored
         centroids[g] += count * (position - centroids[g]) / masses[g]
     for i in range(used):
         j = i + 1
@@ -95,7 +96,7 @@ def lag_counts(ascending: Array, counts: Array | None, factors: Array | None, st
             lag, pairs = int(bins[j] - bins[i]), masses[i] * masses[j]
             lags[0, lag] += pairs
             lags[1, lag] += pairs * (centroids[j] - centroids[i])
-            lags[2, lag] += 0.5 * (masses[i] * rests[j] + rests[i] * masses[j])
+            lags[2, lag] += 0.5 * (masses[i] * factored_masses[j] + factored_masses[i] * masses[j])
             j += 1
     for lag in range(longest + 1):
         if lags[0, lag] > 0.0:
@@ -105,9 +106,9 @@ def lag_counts(ascending: Array, counts: Array | None, factors: Array | None, st
 
 @compiled
 def squared_kernel_sums(ascending: Array, counts: Array | None, factors: Array | None, h: float) -> tuple[float, float]:
-    """Give the sums over i < j of m_i m_j E, E = exp(-D/4), D = ((x_j - x_i)/h)^2, and of m_i m_j (f_i + f_j) E^2 / 2.
+    """Return the sums over i < j of m_i m_j E and of m_i m_j (f_i + f_j) E^2 / 2, E = exp(-D/4), D = ((x_j - x_i)/h)^2.
 
-    Both terms of LSCV. Where counts are all 1, so are the factors f.
+    These are the two terms of LSCV. Without counts the factors f are 1 too.
     """
     per_h = 0.5 / h
     wide, narrow = 0.0, 0.0

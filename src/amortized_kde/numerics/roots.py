@@ -1,4 +1,4 @@
-"""Root finding by bracketing, one step at a time: the compiled caller evaluates its own function, in one place.
+"""Root finding by bracketing, one step at a time, so that a compiled caller evaluates its function in one place.
 
     search = np.zeros(SEARCH)
     search[:4] = low, high, tolerance, expansions
@@ -7,27 +7,25 @@
         x = advance(search, function(x))
     root = search[ROOT]              # NaN if no bracket was found
 
-The function is tried at both ends first. While it has the same sign there, the upper and the lower end move outward by
-1.2 in turn, at most `expansions` times (as R's bw.SJ does it). Then Chandrupatla's method (Adv. Eng. Softw. 28 (1997)
-145) closes in until the bracket is narrower than twice the tolerance. The variable may be h or log h alike.
+The function is evaluated at both ends first. While it has the same sign there, the upper and the lower end move outward
+by a factor of 1.2 in turn, at most `expansions` times, as in R's bw.SJ. Then Chandrupatla's method (Adv. Eng. Softw. 28
+(1997) 145) shrinks the bracket until it is narrower than twice the tolerance. The variable can be h or log h.
 """
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from amortized_kde._types import Array
 from amortized_kde.numerics.jit import compiled
 
-# The state's places: what the caller sets, what it reads, the rest.
+# Indices into the state: what the caller sets, what it reads, the rest.
 _LOW, _HIGH, _TOLERANCE, _EXPANSIONS, ROOT, _STAGE, _TRIAL, _F_LOW, _X1, _F1, _X2, _F2, _X3, _F3, _COUNT = range(15)
 SEARCH = 15
 _BEGIN, _AT_LOW, _AT_HIGH, _INSIDE = 0.0, 1.0, 2.0, 3.0
 
 
 @compiled
-def advance(search: NDArray[np.float64], value: float) -> float:
-    """Take the function's value at the last argument and give the next one, or NaN when the search is over."""
+def advance(search: Array, value: float) -> float:
+    """Return the next argument, given the function's value at the last one; NaN when the search is over."""
     stage = search[_STAGE]
     if stage == _BEGIN:
         search[ROOT], search[_F1] = math.nan, math.nan
@@ -69,7 +67,7 @@ def advance(search: NDArray[np.float64], value: float) -> float:
     if x3 != x2 and f3 != f2 and f3 != f1:
         xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
         if phi * phi < xi and (1.0 - phi) * (1.0 - phi) < 1.0 - xi:
-            # Inverse quadratic interpolation, where it is sure to stay inside.
+            # Inverse quadratic interpolation, where it is certain to stay inside the bracket.
             t = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
     limit = search[_TOLERANCE] / width
     search[_TRIAL] = x1 + min(max(t, limit), 1.0 - limit) * (x2 - x1)

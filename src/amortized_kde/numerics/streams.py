@@ -1,14 +1,12 @@
-"""Random numbers by address: the stream of task i under a seed is the same whoever asks, in whatever order.
+"""Random streams by index: the numbers of stream i under a seed do not depend on which streams are drawn, or when.
 
 A seed and a purpose become four 64-bit words (`stream_words`); words and an index become the state of one
-xoshiro256++ generator (`start_stream`), from which the compiled loops draw. Nothing here knows what the
-numbers are for.
+xoshiro256++ generator (`start_stream`), from which the compiled loops draw.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from amortized_kde._types import Words
+from amortized_kde._types import Array, Index, Words
 from amortized_kde.numerics.jit import entry, inlined
 
 # Increment and multipliers of SplitMix64 (Steele, Lea and Flood 2014; Vigna's splitmix64.c).
@@ -23,13 +21,13 @@ _SHIFT_11, _UNIT = np.uint64(11), 2.0**-53
 
 
 def stream_words(seed: int, purpose: int) -> Words:
-    """Give the four words that name a family of streams, one stream for each index."""
+    """Return the four words that identify a family of streams, one stream for each index."""
     return np.random.SeedSequence([seed, purpose]).generate_state(4, np.uint64).astype(np.uint64)
 
 
 @inlined
 def _word_at(word: np.uint64, index: np.uint64) -> np.uint64:
-    """Output number `index` of SplitMix64 started at `word`: a bijection of the index."""
+    """Output `index` of SplitMix64 started at `word`: a bijection of the index."""
     z = word + (index + np.uint64(1)) * _INCREMENT
     z = (z ^ (z >> _SHIFT_30)) * _FIRST_MULTIPLIER
     z = (z ^ (z >> _SHIFT_27)) * _SECOND_MULTIPLIER
@@ -38,14 +36,14 @@ def _word_at(word: np.uint64, index: np.uint64) -> np.uint64:
 
 @inlined
 def start_stream(state: Words, words: Words, index: int) -> None:
-    """Set the state of stream number `index`; two indices never share a state, for each word is a bijection."""
+    """Set the state of stream `index`; different indices have different states, because each word is a bijection."""
     for j in range(4):
         state[j] = _word_at(words[j], np.uint64(index))
 
 
 @inlined
 def next_bits(state: Words) -> np.uint64:
-    """Give the next 64 bits of xoshiro256++."""
+    """Return the next 64 bits of xoshiro256++."""
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     total = s0 + s3
     bits: np.uint64 = ((total << _ROTATE_23) | (total >> (_WORD - _ROTATE_23))) + s0
@@ -60,13 +58,13 @@ def next_bits(state: Words) -> np.uint64:
 
 @inlined
 def next_uniform(state: Words) -> float:
-    """Give the next number of the open interval (0, 1)."""
+    """Return the next number in the open interval (0, 1)."""
     return (float(next_bits(state) >> _SHIFT_11) + 0.5) * _UNIT
 
 
 @entry
-def uniforms_at(words: Words, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the first uniform number of the streams with these indices."""
+def uniforms_at(words: Words, indices: Index) -> Array:
+    """Return the first uniform number of the streams with these indices."""
     state = np.empty(4, np.uint64)
     out = np.empty(indices.size)
     for i in range(indices.size):
@@ -75,6 +73,6 @@ def uniforms_at(words: Words, indices: NDArray[np.int64]) -> NDArray[np.float64]
     return out
 
 
-def indexed_uniforms(words: Words, first: int, count: int) -> NDArray[np.float64]:
-    """Give the first uniform number of the streams ``first .. first + count - 1``."""
+def indexed_uniforms(words: Words, first: int, count: int) -> Array:
+    """Return the first uniform number of the streams ``first .. first + count - 1``."""
     return uniforms_at(words, np.arange(first, first + count))

@@ -1,21 +1,26 @@
-"""Compiled loops on several cores: what enters is a piece of work over a range, split and joined here."""
+"""Run compiled loops on several threads, and keep memory that each thread reuses."""
 
+import math
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from numbers import Integral
 
+import numpy as np
+
+from amortized_kde._types import Array
 from amortized_kde.errors import InvalidParameterError
 
-# More pieces than threads, so that uneven rows even out.
+# More pieces than threads, to balance rows of uneven cost.
 _PIECES_PER_THREAD = 8
 
 
 def available_threads(threads: int | None = None) -> int:
-    """Say how many threads to use: the limit given, else the cores of this process.
+    """Return the number of threads to use: `threads` if given, otherwise the cores available to this process.
 
-    ``NUMBA_NUM_THREADS`` lowers it too, because joblib and dask set it in their workers.
+    ``NUMBA_NUM_THREADS`` lowers the default, because joblib and dask set it in their workers.
     """
     if threads is not None:
         if isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1:
@@ -31,8 +36,8 @@ def run_in_pieces(
 ) -> None:
     """Call ``work(start, stop)`` on pieces that together cover ``range(count)``, on several threads.
 
-    `operations` estimates the whole work; below 10^5 one thread does it, for a pool costs about as much.
-    The pool lives only for this call, so that nothing is left over which a fork could break.
+    `operations` estimates the total work; below 1e5 one thread does it, since starting a pool costs about as much.
+    The pool lives only for this call, so that nothing is left over that a fork could break.
     """
     limit = min(available_threads(threads), count)
     if limit <= 1 or operations < 1e5:
@@ -46,7 +51,34 @@ def run_in_pieces(
         for start, stop in left:
             work(start, stop)
 
-    # One job a thread, which takes piece after piece: a job for each piece would cost more than small pieces do.
+    # One job per thread, which takes piece after piece: a job for each piece would cost more than small pieces do.
     with ThreadPoolExecutor(max_workers=limit) as pool:
         for job in [pool.submit(take) for _ in range(limit)]:
             job.result()
+
+
+class Scratch(threading.local):
+    """Named float64 arrays that each thread reuses from call to call.
+
+    New memory costs a page fault every 4096 bytes, which the features of many small samples would pay again and again,
+    most of all in processes that return memory at once, as dask's workers do.
+
+    Examples
+    --------
+    >>> scratch = Scratch()
+    >>> first = scratch.take("points", 3, 2)
+    >>> np.shares_memory(first, scratch.take("points", 2, 2)), np.shares_memory(first, scratch.take("x", 6))
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Array] = {}
+
+    def take(self, name: str, *shape: int) -> Array:
+        """Return an uninitialised array, valid until this thread takes the same name again."""
+        size = math.prod(shape)
+        kept = self._kept.get(name)
+        if kept is None or kept.size < size:
+            # Somewhat more, because the next run may be a little larger.
+            kept = self._kept[name] = np.empty(size + size // 8)
+        return kept[:size].reshape(shape)

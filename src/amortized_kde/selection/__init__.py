@@ -1,7 +1,7 @@
-"""Bandwidth selectors: samples and bounds enter, one bandwidth a sample leaves, in data units.
+"""Bandwidth selectors: classical rules, learned models, and the registry of their names.
 
-A selector sees many samples at once; one sample is a batch of one. The classical ones ignore the bounds, as in the
-paper (Appendix A.4), except for ``lcv``.
+A selector takes many samples at once; one sample is a batch of one. The classical selectors ignore the bounds, as in
+the paper (Appendix A.4), except for ``lcv``.
 """
 
 from amortized_kde._outcome import FAILURES, FALLBACKS, OK, UNLIKE_TRAINING, Selection

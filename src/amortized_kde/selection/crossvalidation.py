@@ -1,15 +1,15 @@
 """Cross-validation: least squares on the paper's grid (Appendix A.3), and leave-one-out likelihood.
 
 ``lscv`` minimises the least-squares criterion over 60 bandwidths from 0.2 to 5 times Silverman's; criteria within
-1e-12 of each other are tied and the smaller index wins. Above n = 5000 pairs are counted in bins of a sixteenth of the
-smallest candidate.
+1e-12 of each other are tied, and the smaller index wins. Above n = 5000, pairs are counted in bins of a sixteenth of
+the smallest candidate.
 
 ``lcv`` maximises the mean leave-one-out log-density, of the truncated estimator where there are bounds. The search runs
-over a ladder of half-octaves from 2^-10 times Silverman's bandwidth up to the larger of 2^6 times it and the range,
-and ends with a root of the derivative around the best rung. Tied values are left out together: otherwise the criterion
-is unbounded at h = 0. Above 5000 distinct values they are gathered in bins of h/16.
+over half octaves from 2^-10 times Silverman's bandwidth up to the larger of 2^6 times it and the range, and ends with a
+root of the derivative around the best of these. Tied values are left out together; otherwise the criterion is unbounded
+at h = 0. Above 5000 distinct values, values are gathered in bins of h/16.
 
-With weights both take the weighted mean over i of what the others say, sum_{j != i} w_j K(x_i - x_j) / (1 - w_i).
+With weights, both take the weighted mean over i of the leave-one-out density sum_{j != i} w_j K(x_i - x_j) / (1 - w_i).
 """
 
 import math
@@ -17,17 +17,17 @@ import math
 import numpy as np
 
 from amortized_kde._outcome import OK
-from amortized_kde._types import Array, Index
+from amortized_kde._types import Array
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.leave_one_out import log_score_and_slope
 from amortized_kde.numerics.pairs import LARGEST_EXACT, lag_counts, lag_sum, squared_kernel_sums
 from amortized_kde.numerics.roots import ROOT, SEARCH, advance
-from amortized_kde.selection.rules import counts_of, silverman_of, size_of
+from amortized_kde.selection.rules import Rows, counts_of, silverman_of, size_of, values_of
 
 GRID = 60
 GRID_LOW, GRID_HIGH = 0.2, 5.0
 TIED = 1e-12
-LADDER_LOW, LADDER_HIGH = -10, 6
+LOWEST_OCTAVE, HIGHEST_OCTAVE = -10, 6
 
 
 @compiled
@@ -55,7 +55,7 @@ def _criterion(
 
 @compiled
 def _left_out_factors(counts: Array | None, n: float, spare: float) -> Array | None:
-    """(1 - 1/n) / (1 - w_i): what leaving a value out adds to its neighbours."""
+    """(1 - 1/n) / (1 - w_i), the factor of the other weights when a value is left out."""
     if counts is None:
         return None
     factors, heaviest, others = np.empty(counts.size), 0, 0.0
@@ -65,7 +65,7 @@ def _left_out_factors(counts: Array | None, n: float, spare: float) -> Array | N
             heaviest = i
     for i in range(counts.size):
         others += counts[i] if i != heaviest else 0.0
-    # Nearly all of n may be the heaviest value's, and a difference would be rounding.
+    # The heaviest value can be nearly all of n, and the difference mere rounding.
     if others < 0.5 * n:
         factors[heaviest] = spare / others
     return factors
@@ -93,32 +93,20 @@ def _lscv(ascending: Array, counts: Array | None, n: float, spare: float, refere
 
 
 @entry
-def lscv_rows(
-    values: Array,
-    offsets: Index,
-    counts: Array | None,
-    spreads: Array | None,
-    lower: float,
-    upper: float,
-    out: Array,
-    codes: Index,
-    first: int,
-    last: int,
-) -> None:
+def lscv_rows(rows: Rows, start: int, stop: int) -> None:
     """Write the least-squares cross-validation bandwidth of every row."""
-    for row in range(first, last):
-        ascending = values[offsets[row] : offsets[row + 1]]
-        reference, codes[row] = silverman_of(ascending, spreads, row)
-        out[row] = math.nan
-        if codes[row] >= OK:
-            n, spare = size_of(ascending, spreads, row)
-            own = counts_of(counts, offsets, row)
-            out[row] = _lscv(ascending, own, n, spare, reference)
+    for row in range(start, stop):
+        ascending = values_of(rows, row)
+        reference, rows.codes[row] = silverman_of(ascending, rows.spreads, row)
+        rows.bandwidths[row] = math.nan
+        if rows.codes[row] >= OK:
+            n, spare = size_of(ascending, rows.spreads, row)
+            rows.bandwidths[row] = _lscv(ascending, counts_of(rows.counts, rows.offsets, row), n, spare, reference)
 
 
 @compiled
 def _distinct(ascending: Array, counts: Array | None) -> tuple[Array, Array]:
-    """The distinct values and how often each occurs, in units of the least count."""
+    """The distinct values and the count of each, in units of the smallest count."""
     values, masses = np.empty(ascending.size), np.zeros(ascending.size)
     used, least = 0, 1.0 if counts is None else counts.min()
     for i in range(ascending.size):
@@ -131,22 +119,22 @@ def _distinct(ascending: Array, counts: Array | None) -> tuple[Array, Array]:
 
 @compiled
 def _lcv(ascending: Array, counts: Array | None, reference: float, lower: float, upper: float) -> float:
-    """The likelihood's maximiser on the ladder, refined by the root of the derivative with respect to log h."""
+    """The maximiser of the likelihood over half octaves, refined by a root of its derivative with respect to log h."""
     origin = ascending[ascending.size // 2]
     unit = (ascending - origin) / reference
     low, high = (lower - origin) / reference, (upper - origin) / reference
     values, masses = _distinct(unit, counts)
-    top = max(LADDER_HIGH, math.ceil(math.log2(unit[-1] - unit[0])))
-    rungs = 2 * int(top - LADDER_LOW) + 1
+    top = max(HIGHEST_OCTAVE, math.ceil(math.log2(unit[-1] - unit[0])))
+    candidates = 2 * int(top - LOWEST_OCTAVE) + 1
     best, best_score = 0, 0.0
-    for k in range(rungs):
-        score, _ = log_score_and_slope(values, masses, 2.0 ** (LADDER_LOW + 0.5 * k), low, high)
+    for k in range(candidates):
+        score, _ = log_score_and_slope(values, masses, 2.0 ** (LOWEST_OCTAVE + 0.5 * k), low, high)
         if k == 0 or score > best_score + TIED * abs(best_score):
             best, best_score = k, score
-    if best in (0, rungs - 1):
-        return reference * 2.0 ** (LADDER_LOW + 0.5 * best)
-    middle = LADDER_LOW + 0.5 * best
-    # The derivative has its root between the neighbours of the best rung.
+    if best in (0, candidates - 1):
+        return reference * 2.0 ** (LOWEST_OCTAVE + 0.5 * best)
+    middle = LOWEST_OCTAVE + 0.5 * best
+    # The derivative has its root between the neighbours of the best candidate.
     search = np.zeros(SEARCH)
     search[0], search[1], search[2] = middle - 0.5, middle + 0.5, 1e-13
     trial = advance(search, math.nan)
@@ -157,23 +145,12 @@ def _lcv(ascending: Array, counts: Array | None, reference: float, lower: float,
 
 
 @entry
-def lcv_rows(
-    values: Array,
-    offsets: Index,
-    counts: Array | None,
-    spreads: Array | None,
-    lower: float,
-    upper: float,
-    out: Array,
-    codes: Index,
-    first: int,
-    last: int,
-) -> None:
+def lcv_rows(rows: Rows, start: int, stop: int) -> None:
     """Write the leave-one-out likelihood bandwidth of every row."""
-    for row in range(first, last):
-        ascending = values[offsets[row] : offsets[row + 1]]
-        reference, codes[row] = silverman_of(ascending, spreads, row)
-        out[row] = math.nan
-        if codes[row] >= OK:
-            own = counts_of(counts, offsets, row)
-            out[row] = _lcv(ascending, own, reference, lower, upper)
+    for row in range(start, stop):
+        ascending = values_of(rows, row)
+        reference, rows.codes[row] = silverman_of(ascending, rows.spreads, row)
+        rows.bandwidths[row] = math.nan
+        if rows.codes[row] >= OK:
+            counts = counts_of(rows.counts, rows.offsets, row)
+            rows.bandwidths[row] = _lcv(ascending, counts, reference, rows.lower, rows.upper)

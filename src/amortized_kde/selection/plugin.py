@@ -1,14 +1,14 @@
 """The Sheather-Jones plug-in selector, solve-the-equation form (paper, Appendix A.2).
 
-``sheather-jones`` solves h = [c1 / psi4(alpha h^(5/7))]^(1/5) tightly, with pair sums relative to the sample's own
-median: exact for n <= 5000, beyond that with pairs counted in bins of hmax/100 (the bandwidth then differs by less
-than 1e-3 relative, or 1e-2 where narrow clusters bring it below hmax/20; not at all for data rounded to steps wider
-than a bin). ``sheather-jones-r`` repeats R's ``bw.SJ(x, method = "ste")`` with its bins, which depend on
-where zero lies, its loose tolerance and its errors; not, though, the overflow of its bin numbers where |x| exceeds 2^31
-bins (for example 100 normal values at an offset of 1e8), where R silently returns a few per cent of the right answer.
+``sheather-jones`` solves h = [c1 / psi4(alpha h^(5/7))]^(1/5) tightly, with pair sums relative to the sample's median:
+exact for n <= 5000, above that with pairs counted in bins of hmax/100. The bandwidth then differs by less than 1e-3
+relative, or 1e-2 where narrow clusters bring it below hmax/20, and not at all for data rounded to steps wider than a
+bin. ``sheather-jones-r`` repeats R's ``bw.SJ(x, method = "ste")`` with its bins, which depend on the position of zero,
+its loose tolerance and its errors. It does not repeat the overflow of R's bin numbers where |x| exceeds 2^31 bins (for
+example 100 normal values at an offset of 1e8), where R silently returns a few per cent of the right bandwidth.
 
-With weights n is their effective size, and a pair counts n^2 w_i w_j, so that with the n terms on the diagonal the
-functionals are n/(n - 1) times sums of w_i w_j over all i and j. R's has no weights.
+With weights, n is their effective size and a pair counts n^2 w_i w_j, so that with the n terms on the diagonal the
+functionals are n/(n - 1) times sums of w_i w_j over all i and j. ``sheather-jones-r`` takes no weights.
 """
 
 import math
@@ -23,26 +23,26 @@ from amortized_kde._outcome import (
     TOO_FEW,
     TOO_SPARSE,
 )
-from amortized_kde._types import Array, Index
+from amortized_kde._types import Array
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.order import interquartile_range, standard_deviation
-from amortized_kde.numerics.pairs import LARGEST_EXACT, lag_counts, lag_sum, pair_sum
+from amortized_kde.numerics.pairs import LARGEST_EXACT, NEGLIGIBLE_SQUARED_DISTANCE, lag_counts, lag_sum, pair_sum
 from amortized_kde.numerics.roots import ROOT, SEARCH, advance
-from amortized_kde.selection.rules import counts_of, robust_scale, silverman_of, size_of
+from amortized_kde.numerics.statistics import interquartile_range, standard_deviation
+from amortized_kde.selection.rules import Rows, counts_of, robust_scale, silverman_of, size_of, values_of
 
 SQRT_2PI = math.sqrt(2.0 * math.pi)
-# Constants of Sheather and Jones (1991) as R's bw.SJ has them.
+# Constants of Sheather and Jones (1991), as in R's bw.SJ.
 SJ_IQR, SJ_A, SJ_B, SJ_ALPHA, SJ_HMAX = 1.349, 1.24, 1.23, 1.357, 1.144
 R_BINS = 1000
-R_FARTHEST = 1000.0
-FARTHEST = 110.0
+# The largest squared distance in R, under its name there.
+R_DELMAX = 1000.0
 
 
 @compiled
 def _psi(pair_sum: float, n: float, spare: float, h: float, diagonal: float, power: float) -> float:
     """Estimate of the integral of f^(r) f from the sum over pairs: He_r(0) = 3 or -15, power r + 1 of h.
 
-    `spare` is n - 1, which weights may make so small that the difference would be rounding.
+    `spare` is n - 1, passed separately because with weights it can be so small that the difference would be rounding.
     """
     return (2.0 * pair_sum + diagonal * n) / (n * spare * h**power * SQRT_2PI)
 
@@ -65,7 +65,7 @@ def _solve(ascending: Array, counts: Array | None, n: float, spare: float, scale
     g = SJ_B * n ** (-1 / 9)
     while not math.isnan(g):
         if unit.size > LARGEST_EXACT:
-            total = lag_sum(lags[0], lags[1], step, g, c3, c2, c1, c0, FARTHEST)
+            total = lag_sum(lags[0], lags[1], step, g, c3, c2, c1, c0, NEGLIGIBLE_SQUARED_DISTANCE)
         else:
             total = pair_sum(unit, counts, g, c3, c2, c1, c0)
         psi = _psi(total, n, spare, g, c0, power)
@@ -84,42 +84,30 @@ def _solve(ascending: Array, counts: Array | None, n: float, spare: float, scale
 
 
 @entry
-def sheather_jones_rows(
-    values: Array,
-    offsets: Index,
-    counts: Array | None,
-    spreads: Array | None,
-    lower: float,
-    upper: float,
-    out: Array,
-    codes: Index,
-    first: int,
-    last: int,
-) -> None:
+def sheather_jones_rows(rows: Rows, start: int, stop: int) -> None:
     """Write the tightly solved Sheather-Jones bandwidth of every row."""
-    for row in range(first, last):
-        ascending = values[offsets[row] : offsets[row + 1]]
-        scale, codes[row] = robust_scale(ascending, spreads, row, SJ_IQR)
-        out[row] = math.nan
-        if codes[row] >= OK:
-            n, spare = size_of(ascending, spreads, row)
-            own = counts_of(counts, offsets, row)
-            out[row] = _solve(ascending, own, n, spare, scale)
-            if math.isnan(out[row]):
-                codes[row] = NO_SOLUTION
-                out[row], _ = silverman_of(ascending, spreads, row)
+    for row in range(start, stop):
+        ascending = values_of(rows, row)
+        scale, rows.codes[row] = robust_scale(ascending, rows.spreads, row, SJ_IQR)
+        rows.bandwidths[row] = math.nan
+        if rows.codes[row] >= OK:
+            n, spare = size_of(ascending, rows.spreads, row)
+            rows.bandwidths[row] = _solve(ascending, counts_of(rows.counts, rows.offsets, row), n, spare, scale)
+            if math.isnan(rows.bandwidths[row]):
+                rows.codes[row] = NO_SOLUTION
+                rows.bandwidths[row], _ = silverman_of(ascending, rows.spreads, row)
 
 
 @compiled
 def _r_residual(lags: Array, step: float, n: int, alpha: float, h: float) -> float:
     g = alpha * h ** (5.0 / 7.0)
-    roughness = _psi(lag_sum(lags[0], lags[1], step, g, 0.0, 1.0, -6.0, 3.0, R_FARTHEST), n, n - 1.0, g, 3.0, 5.0)
+    roughness = _psi(lag_sum(lags[0], lags[1], step, g, 0.0, 1.0, -6.0, 3.0, R_DELMAX), n, n - 1.0, g, 3.0, 5.0)
     return (1.0 / (2.0 * math.sqrt(math.pi) * n) / roughness) ** 0.2 - h
 
 
 @compiled
 def _r_lags(ascending: Array, step: float) -> Array:
-    """R's counts of pairs by distance of bins, which it truncates toward zero."""
+    """R's counts of pairs by the distance of their bins, whose numbers are truncated toward zero."""
     lags = np.zeros((2, R_BINS))
     for lag in range(R_BINS):
         lags[1, lag] = lag
@@ -128,14 +116,14 @@ def _r_lags(ascending: Array, step: float) -> Array:
         bins[i] = int(ascending[i] / step)
     for i in range(ascending.size):
         for j in range(i):
-            # Where the values are a few ulps apart, their quotients are rounded to more than 1000 bins.
+            # For values a few ulps apart, quotients round to more than 1000 bins.
             lags[0, min(bins[i] - bins[j], R_BINS - 1)] += 1.0
     return lags
 
 
 @compiled
 def _r_zero(lags: Array, step: float, n: int, alpha: float, low: float, high: float) -> float:
-    """Brent's root finder with the stopping rule of R's uniroot; the tolerance is a tenth of the lower end."""
+    """Brent's method with the stopping rule of R's uniroot; the tolerance is a tenth of the lower end."""
     tolerance = 0.1 * low
     a, b = low, high
     fa = _r_residual(lags, step, n, alpha, a)
@@ -186,10 +174,10 @@ def _r_bandwidth(ascending: Array) -> tuple[float, int]:
     step = (ascending[-1] - ascending[0]) * 1.01 / R_BINS
     lags = _r_lags(ascending, step)
     a, b = SJ_A * scale * n ** (-1 / 7), SJ_B * scale * n ** (-1 / 9)
-    td = -_psi(lag_sum(lags[0], lags[1], step, b, 1.0, -15.0, 45.0, -15.0, R_FARTHEST), n, n - 1.0, b, -15.0, 7.0)
+    td = -_psi(lag_sum(lags[0], lags[1], step, b, 1.0, -15.0, 45.0, -15.0, R_DELMAX), n, n - 1.0, b, -15.0, 7.0)
     if not (0.0 < td < math.inf):
         return math.nan, TOO_SPARSE
-    psi4 = _psi(lag_sum(lags[0], lags[1], step, a, 0.0, 1.0, -6.0, 3.0, R_FARTHEST), n, n - 1.0, a, 3.0, 5.0)
+    psi4 = _psi(lag_sum(lags[0], lags[1], step, a, 0.0, 1.0, -6.0, 3.0, R_DELMAX), n, n - 1.0, a, 3.0, 5.0)
     alpha = SJ_ALPHA * (psi4 / td) ** (1 / 7)
     if not math.isfinite(alpha):
         return math.nan, ALPHA_NOT_FINITE
@@ -208,18 +196,7 @@ def _r_bandwidth(ascending: Array) -> tuple[float, int]:
 
 
 @entry
-def sheather_jones_r_rows(
-    values: Array,
-    offsets: Index,
-    counts: Array | None,
-    spreads: Array | None,
-    lower: float,
-    upper: float,
-    out: Array,
-    codes: Index,
-    first: int,
-    last: int,
-) -> None:
-    """Write what R's bw.SJ(method = "ste") returns for every row."""
-    for row in range(first, last):
-        out[row], codes[row] = _r_bandwidth(values[offsets[row] : offsets[row + 1]])
+def sheather_jones_r_rows(rows: Rows, start: int, stop: int) -> None:
+    """Write the bandwidth of R's bw.SJ(method = "ste") of every row."""
+    for row in range(start, stop):
+        rows.bandwidths[row], rows.codes[row] = _r_bandwidth(values_of(rows, row))

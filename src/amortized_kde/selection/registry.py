@@ -1,4 +1,4 @@
-"""The one table of names that ``method=`` takes. A selector joins by a row here."""
+"""The selectors by name, for ``method=``. A selector joins by a row in `SELECTORS`."""
 
 import difflib
 from collections.abc import Callable, Iterator
@@ -8,39 +8,48 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amortized_kde._outcome import Selection
-from amortized_kde._types import Array, Index
+from amortized_kde._types import Flags
 from amortized_kde.data.sample import Samples
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.learned.adaptive.prediction import select_adaptive, select_single
-from amortized_kde.learned.paper.prediction import select_amortized
-from amortized_kde.learned.store import OWN_FRAME, Model, load_model, read_model
+from amortized_kde.learned.model import Model
+from amortized_kde.learned.store import load_model, read_model
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.selection import crossvalidation, plugin, rules
-from amortized_kde.selection.rules import weighted_spreads
-
-Rows = Callable[[Array, Index, Array | None, Array | None, float, float, Array, Index, int, int], None]
+from amortized_kde.selection.rules import Rows, weighted_spreads
 
 
 class Select(Protocol):
-    """How a selector is asked: for many samples, with their hard bounds and, where they differ, the known ends
-    of the working domain."""
+    """How bandwidths are selected for many samples."""
 
     def __call__(
         self, samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
     ) -> Selection:
-        """Give one bandwidth a sample; NaN and a negative code where there is none."""
+        """Return one bandwidth per sample; NaN and a negative code where there is none.
+
+        `frame` holds the known ends of the working domain, where these differ from the hard bounds.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Selector:
-    """A name, a sentence about it, the function that answers, and whether it wants ascending values.
+    """A bandwidth selector.
 
-    `adaptive` gives the model with which a density is made, if that has more than one bandwidth.
+    Attributes
+    ----------
+    name : str
+        For ``method=``.
+    summary : str
+        One sentence.
+    select : Select
+        Selects bandwidths.
+    ascending : bool
+        Whether it needs ascending values.
+    adaptive : callable or None
+        Returns the model that predicts the density, where that has more than one bandwidth.
     """
 
     name: str
@@ -50,38 +59,49 @@ class Selector:
     adaptive: Callable[[], Model] | None = None
 
 
-def _compiled(rows: Rows, work: float, *, unweighted: str = "") -> Select:
-    """A selector from its compiled loop; its cost grows with n^work, which decides whether threads are worth it.
+@dataclass(frozen=True)
+class Classical:
+    """Selection by a compiled loop.
 
-    `unweighted` is a sentence that says why it knows no weights.
+    Attributes
+    ----------
+    loop : callable
+        ``loop(rows, start, stop)`` writes bandwidths and codes of these rows.
+    power : float
+        The cost grows as n to this power, which decides whether threads are worth while.
+    unweighted : str
+        The error message if it cannot take weights.
     """
 
-    def select(
-        samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
+    loop: Callable[[Rows, int, int], None]
+    power: float
+    unweighted: str = ""
+
+    def __call__(
+        self, samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
     ) -> Selection:
-        if unweighted and samples.unequal.any():
-            raise InvalidParameterError(unweighted)
-        out, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
-        # Samples with equal weights take the same path as if they had none, beside whatever they stand.
-        for part, wanted in _by_kind(samples):
-            found, told = np.full(len(part), np.nan), np.zeros(len(part), np.int64)
+        """Select bandwidths; the classical selectors know no working domain."""
+        if self.unweighted and samples.unequal.any():
+            raise InvalidParameterError(self.unweighted)
+        h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
+        # Samples with equal weights are computed as without weights, also beside samples with unequal ones.
+        for part, where in _by_weighting(samples):
             weighted = part.weights is not None
-            beside = (part.counts, weighted_spreads(part, threads=threads)) if weighted else (None, None)
-            given = part.values, part.offsets, *beside, bounds.lower, bounds.upper, found, told
+            counts, spreads = (part.counts, weighted_spreads(part, threads=threads)) if weighted else (None, None)
+            found, found_codes = np.full(len(part), np.nan), np.zeros(len(part), np.int64)
+            rows = Rows(part.values, part.offsets, counts, spreads, bounds.lower, bounds.upper, found, found_codes)
             run_in_pieces(
-                partial(rows, *given),
+                partial(self.loop, rows),
                 len(part),
-                operations=float(np.sum(part.sizes.astype(np.float64) ** work)),
+                operations=float(np.sum(part.sizes.astype(np.float64) ** self.power)),
                 threads=threads,
             )
-            out[wanted], codes[wanted] = found, told
-        return Selection(out, codes)
-
-    return select
+            h[where], codes[where] = found, found_codes
+        return Selection(h, codes)
 
 
-def _by_kind(samples: Samples) -> Iterator[tuple[Samples, NDArray[np.bool_] | slice]]:
-    """The samples with equal weights and those with unequal ones, each with their places; all at once if alike."""
+def _by_weighting(samples: Samples) -> Iterator[tuple[Samples, Flags | slice]]:
+    """The samples with unequal weights and those with equal ones, each with their indices; all at once if alike."""
     if samples.weights is None or samples.unequal.all():
         yield samples, slice(None)
         return
@@ -89,28 +109,26 @@ def _by_kind(samples: Samples) -> Iterator[tuple[Samples, NDArray[np.bool_] | sl
         yield samples.where(wanted), wanted
 
 
-def _learned(load: Callable[[], Model]) -> Select:
-    """A selector from a model, loaded when it is first asked."""
+@dataclass(frozen=True)
+class Learned:
+    """Selection by a model, which is loaded at the first call."""
 
-    def select(
-        samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
+    load: Callable[[], Model]
+
+    def __call__(
+        self, samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
     ) -> Selection:
-        model = load()
-        if model.output == "adaptive":
-            return select_adaptive(model, samples, bounds, threads=threads)
-        if model.output == "single":
-            return select_single(model, samples, bounds, threads=threads)
-        return select_amortized(model, samples, bounds if frame is None else frame, threads=threads)
-
-    return select
+        """Select bandwidths as the model's architecture does."""
+        model = self.load()
+        return model.architecture.select(model, samples, bounds, frame, threads=threads)
 
 
 def _shipped(model: str) -> Callable[[], Model]:
-    return lambda: load_model(model)
+    return partial(load_model, model)
 
 
 def _paper(model: str, summary: str) -> Selector:
-    return Selector(f"amortized:{model}", summary, _learned(_shipped(model)), False)
+    return Selector(f"amortized:{model}", summary, Learned(_shipped(model)), ascending=False)
 
 
 _R_UNWEIGHTED = (
@@ -123,59 +141,59 @@ SELECTORS: dict[str, Selector] = {
         Selector(
             "amortized",
             "The shipped default: adaptive for a density, single for a bandwidth.",
-            _learned(_shipped("single")),
+            Learned(_shipped("single")),
             adaptive=_shipped("adaptive"),
         ),
         Selector(
             "amortized:adaptive",
             "Shares of a ladder of bandwidths for every point, learned on data of all kinds.",
-            _learned(_shipped("adaptive")),
+            Learned(_shipped("adaptive")),
             adaptive=_shipped("adaptive"),
         ),
-        Selector("amortized:single", "One bandwidth, learned on data of all kinds.", _learned(_shipped("single"))),
+        Selector("amortized:single", "One bandwidth, learned on data of all kinds.", Learned(_shipped("single"))),
         _paper("gaussian", "sd(S) F(n), learned on normal samples."),
         _paper("multifamily", "Learned on ten bounded families."),
         _paper("gmm8", "Learned on mixtures of 8 Gaussians."),
         _paper("gmm16", "Learned on mixtures of 16 Gaussians."),
         _paper("gmm32", "Learned on mixtures of 32 Gaussians."),
         Selector(
-            "silverman", "Normal-reference rule, 0.9 min(sd, IQR/1.34) n^(-1/5).", _compiled(rules.silverman_rows, 1)
+            "silverman", "Normal-reference rule, 0.9 min(sd, IQR/1.34) n^(-1/5).", Classical(rules.silverman_rows, 1)
         ),
-        Selector("scott", "Scott's rule in R's form, 1.06 min(sd, IQR/1.34) n^(-1/5).", _compiled(rules.scott_rows, 1)),
+        Selector("scott", "Scott's rule in R's form, 1.06 min(sd, IQR/1.34) n^(-1/5).", Classical(rules.scott_rows, 1)),
         Selector(
-            "sheather-jones", "Plug-in, solve-the-equation, solved tightly.", _compiled(plugin.sheather_jones_rows, 2)
+            "sheather-jones", "Plug-in, solve-the-equation, solved tightly.", Classical(plugin.sheather_jones_rows, 2)
         ),
         Selector(
             "sheather-jones-r",
             "R's bw.SJ (ste), digit for digit.",
-            _compiled(plugin.sheather_jones_r_rows, 2, unweighted=_R_UNWEIGHTED),
+            Classical(plugin.sheather_jones_r_rows, 2, unweighted=_R_UNWEIGHTED),
         ),
-        Selector("lscv", "Least squares on the paper's grid of 60.", _compiled(crossvalidation.lscv_rows, 2)),
-        Selector("lcv", "Leave-one-out likelihood, truncated at bounds.", _compiled(crossvalidation.lcv_rows, 2)),
+        Selector("lscv", "Least squares on the paper's grid of 60.", Classical(crossvalidation.lscv_rows, 2)),
+        Selector("lcv", "Leave-one-out likelihood, truncated at bounds.", Classical(crossvalidation.lcv_rows, 2)),
     )
 }
 
 
 def _stamp(folder: Path) -> tuple[int, ...]:
-    """When the files of a folder were last written."""
+    """Modification times of the files in a folder."""
     return tuple(sorted(path.stat().st_mtime_ns for path in folder.iterdir()))
 
 
 @lru_cache(maxsize=8)
 def _read_once(folder: Path, stamp: tuple[int, ...]) -> Model:
-    """The model in a folder, read once for many calls, and anew when it was trained further."""
+    """The model in a folder, read again only when its files have changed."""
     return read_model(folder)
 
 
 def find_selector(name: str) -> Selector:
-    """Look a selector up; ``amortized:FOLDER`` is a model of one's own.
+    """Return the selector of this name; ``amortized:FOLDER`` reads a model of your own.
 
     Raises
     ------
     InvalidParameterError
-        If there is no such name; the sentence suggests the nearest.
+        If there is no such name; the message suggests the nearest.
     UnreadableFileError
-        If the folder holds no sound model.
+        If the model in the folder is missing or damaged.
     """
     if isinstance(name, str) and name in SELECTORS:
         return SELECTORS[name]
@@ -188,7 +206,11 @@ def find_selector(name: str) -> Selector:
 
 
 def selector_of(name: str, model: Model) -> Selector:
-    """Make a selector of a model that has no row in the table."""
-    own_frame = model.output in OWN_FRAME
-    adaptive = (lambda: model) if model.output == "adaptive" else None
-    return Selector(name, "A model of one's own.", _learned(lambda: model), own_frame, adaptive)
+    """Return a selector for a model that is not in the table."""
+
+    def load() -> Model:
+        return model
+
+    architecture = model.architecture
+    adaptive = load if architecture.adaptive else None
+    return Selector(name, "A model of your own.", Learned(load), architecture.own_frame, adaptive)

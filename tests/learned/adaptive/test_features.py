@@ -1,4 +1,4 @@
-"""What adaptive models read off a sample: the same whatever the units, the sign and the order."""
+"""Features of the adaptive models: independent of the units, the sign and the order of a sample."""
 
 import math
 
@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from amortized_kde.data.reading import read_sample
-from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED, place_anchors, thinned
-from amortized_kde.learned.adaptive.anchors import ranks_of as ranks
+from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED, anchors_of_size, place_anchors, thinned
 from amortized_kde.learned.adaptive.features import POINT_FEATURES, SAMPLE_FEATURES, describe
 
 OPEN = (-math.inf, math.inf)
@@ -81,7 +80,7 @@ def test_a_constant_sample_has_the_scale_of_its_bounds(x, bounds, scale):
 
 @pytest.mark.parametrize("n", [1, 5, 256, 257, 1000, 4097, 1_000_000])
 def test_anchors_are_mirror_symmetric_and_reach_the_ends(n):
-    places, masses = ranks(n)
+    places, masses = anchors_of_size(n)
     assert places[0] == 0
     assert places[-1] == n - 1
     np.testing.assert_array_equal(n - 1 - places[::-1], places)
@@ -124,7 +123,7 @@ def test_equal_weights_are_described_as_none_to_the_last_bit(n):
 
 
 @pytest.mark.parametrize("n", [3, 50, 200])
-def test_crowds_of_weighted_points(n):
+def test_local_densities_of_weighted_points(n):
     rng = np.random.default_rng(n)
     x, w = np.sort(rng.gamma(2.0, 1.0, n)), rng.gamma(1.0, 1.0, n)
     found, w = one(x, (0.0, math.inf), w), w / w.sum()
@@ -136,10 +135,11 @@ def test_crowds_of_weighted_points(n):
         h = found.scales[0] * 2.0**exponent
         kernels = np.exp(-0.5 * ((x[:, None] - x) / h) ** 2) / norm.cdf(x / h)
         np.fill_diagonal(kernels, 0.0)
-        crowds = np.log(0.02 + size * kernels @ w)
-        np.testing.assert_allclose(found.points[:, POINT_FEATURES.index(f"crowd at 2^{exponent}")], crowds, atol=1e-10)
-        mean = found.wholes[0, SAMPLE_FEATURES.index(f"mean crowd at 2^{exponent}")]
-        assert mean == pytest.approx(w @ crowds, abs=1e-10)
+        densities = np.log(0.02 + size * kernels @ w)
+        column = found.points[:, POINT_FEATURES.index(f"local density at 2^{exponent}")]
+        np.testing.assert_allclose(column, densities, atol=1e-10)
+        mean = found.wholes[0, SAMPLE_FEATURES.index(f"mean local density at 2^{exponent}")]
+        assert mean == pytest.approx(w @ densities, abs=1e-10)
 
 
 @pytest.mark.parametrize("n", [3, 40, 257, 900, 5000])
@@ -174,9 +174,9 @@ def test_anchors_lie_where_the_weight_is():
     assert placed.masses.sum() == pytest.approx(1.0)
     # A mean over anchors is the mean of what lies linearly between them, in places.
     places = np.cumsum(samples.counts) - 0.5 * samples.counts - 0.5
-    np.testing.assert_allclose(placed.places, places[placed.ranks], atol=1e-9)
-    shares = np.cos(placed.places / 100.0)
-    whole = samples.weights @ np.interp(places, placed.places, shares)
+    np.testing.assert_allclose(placed.positions, places[placed.ranks], atol=1e-9)
+    shares = np.cos(placed.positions / 100.0)
+    whole = samples.weights @ np.interp(places, placed.positions, shares)
     assert placed.masses @ shares == pytest.approx(whole, abs=1e-10)
 
 

@@ -1,4 +1,4 @@
-"""How answers are carried over to large samples, judged by plain sums over all values."""
+"""Predictions for large samples, checked against plain sums over all values."""
 
 import math
 
@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 import amortized_kde as akde
 from amortized_kde.data.reading import read_samples
-from amortized_kde.learned.adaptive.large import _at_nodes, _scores, common_factor, evened
+from amortized_kde.learned.adaptive.large import _nodes, _scores, averaged_shares, bandwidth_multiplier
 
 WHOLE_LINE = (-math.inf, math.inf)
 
 
-def factor(x, local, *, bounds=WHOLE_LINE, beyond=1000.0, weights=None):
+def factor(x, local, *, bounds=WHOLE_LINE, size_ratio=1000.0, weights=None):
     """With one bandwidth for all values."""
     samples = read_samples([x], axis=-1, weights=None if weights is None else [weights])
-    return common_factor(samples, bounds, np.array([0, len(x) - 1]), np.full(2, local), beyond)
+    return bandwidth_multiplier(samples, bounds, np.array([0, len(x) - 1]), np.full(2, local), size_ratio)
 
 
 def claw(rng, n):
@@ -47,12 +47,12 @@ def slow_score(x, h, bounds, low, high):
 def test_scores_at_nodes_are_those_of_all_values(bounds, draw):
     x = np.sort(getattr(np.random.default_rng(1), draw)(4500))
     anchors, local = np.array([0, 1500, 4499]), np.log([0.2, 0.1, 0.3])
-    nodes, h = _at_nodes(read_samples([x], axis=-1), anchors, local, 512)
-    tried = np.arange(2, -4, -1)
-    found = _scores(nodes, h, bounds, x.size, tried)[::2]
+    nodes, h = _nodes(read_samples([x], axis=-1), anchors, local, 512)
+    steps = np.arange(2, -4, -1)
+    found = _scores(nodes, h, bounds, x.size, steps)[::2]
     low, high = 0.5 * (nodes[15] + nodes[16]), 0.5 * (nodes[-17] + nodes[-16])
     every = np.exp(np.interp(np.arange(x.size), anchors, local))
-    slow = np.array([slow_score(x, 2.0 ** (step / 2) * every, bounds, low, high) for step in tried[::2]])
+    slow = np.array([slow_score(x, 2.0 ** (step / 2) * every, bounds, low, high) for step in steps[::2]])
     # Only differences decide; as samples vary they are known to some 1e-3.
     np.testing.assert_allclose(np.diff(found), np.diff(slow), atol=3e-4, rtol=0.02)
 
@@ -100,11 +100,11 @@ def test_rounded_values_and_atoms_do_not_draw_bandwidths_to_zero(unit):
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 1000), h=st.floats(0.01, 3.0), beyond=st.floats(1.0, 100.0))
-def test_the_factor_grows_in_from_one(seed, h, beyond):
+@given(seed=st.integers(0, 1000), h=st.floats(0.01, 3.0), size_ratio=st.floats(1.0, 100.0))
+def test_the_factor_grows_in_from_one(seed, h, size_ratio):
     x = np.sort(claw(np.random.default_rng(seed), 5000))
-    whole, part = (factor(x, math.log(h), beyond=b) for b in (1000.0, beyond))
-    assert math.log(part) == pytest.approx(math.log(whole) * min(math.log(beyond) / math.log(4.0), 1.0), abs=1e-12)
+    whole, part = (factor(x, math.log(h), size_ratio=b) for b in (1000.0, size_ratio))
+    assert math.log(part) == pytest.approx(math.log(whole) * min(math.log(size_ratio) / math.log(4.0), 1.0), abs=1e-12)
     assert 0.125 <= whole <= 2.0
 
 
@@ -125,7 +125,7 @@ def test_weights_count():
     assert factor(both[order], math.log(0.2), weights=weights[order]) == pytest.approx(alone, rel=1e-3)
 
 
-def slow_evened(shares, bandwidths, reach):
+def slow_averages(shares, bandwidths, reach):
     out, count = np.empty_like(shares), len(shares)
     local = [float(row @ np.log(bandwidths)) for row in shares]
     for i in range(count):
@@ -136,23 +136,23 @@ def slow_evened(shares, bandwidths, reach):
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 1000), count=st.integers(2, 120), beyond=st.floats(1.0, 200.0))
-def test_evened_shares_are_weighted_means(seed, count, beyond):
+@given(seed=st.integers(0, 1000), count=st.integers(2, 120), size_ratio=st.floats(1.0, 200.0))
+def test_averaged_shares_are_weighted_means(seed, count, size_ratio):
     shares, rungs = np.random.default_rng(seed).dirichlet(np.full(6, 0.3), count), 2.0 ** np.arange(6.0)
-    found = evened(shares, rungs, beyond)
-    reach = 24.0 * min(math.log(beyond) / math.log(64.0), 1.0)
-    np.testing.assert_allclose(found, slow_evened(shares, rungs, reach), rtol=1e-12, atol=1e-15)
+    found = averaged_shares(shares, rungs, size_ratio)
+    reach = 24.0 * min(math.log(size_ratio) / math.log(64.0), 1.0)
+    np.testing.assert_allclose(found, slow_averages(shares, rungs, reach), rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-14)
-    np.testing.assert_allclose(evened(shares[::-1], rungs, beyond), found[::-1], rtol=1e-12, atol=1e-15)
-    assert np.array_equal(evened(shares, rungs, 1.0), shares)
+    np.testing.assert_allclose(averaged_shares(shares[::-1], rungs, size_ratio), found[::-1], rtol=1e-12, atol=1e-15)
+    assert np.array_equal(averaged_shares(shares, rungs, 1.0), shares)
 
 
-def test_evened_shares_have_less_noise_and_keep_jumps():
+def test_averaged_shares_have_less_noise_and_keep_jumps():
     rng, rungs = np.random.default_rng(14), 2.0 ** np.arange(0.0, 8.0)
     noisy = rng.dirichlet(np.r_[20.0, 30.0, 20.0, np.full(5, 0.1)], 200)
-    assert evened(noisy, rungs, 64.0)[30:-30].std(axis=0).max() < 0.4 * noisy[30:-30].std(axis=0).max()
+    assert averaged_shares(noisy, rungs, 64.0)[30:-30].std(axis=0).max() < 0.4 * noisy[30:-30].std(axis=0).max()
     step = np.repeat(np.eye(8)[[0, 7]], 100, axis=0)
-    np.testing.assert_allclose(evened(step, rungs, 64.0), step, atol=2e-5)
+    np.testing.assert_allclose(averaged_shares(step, rungs, 64.0), step, atol=2e-5)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from amortized_kde.learned.adaptive.network import FAINTEST, LadderNetwork, Standards
+from amortized_kde.learned.adaptive.network import BACKGROUND_OFFSET, LadderNetwork, Standards
 from amortized_kde.learned.store import load_model
 
 
@@ -33,7 +33,7 @@ def test_shares_are_those_of_plain_matrices(features):
     shares, epsilons = network.shares_and_background(wholes, sizes, points, own)
     np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-14)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    odds = layer("background", e)[:, 0] - FAINTEST - np.log(sizes)
+    odds = layer("background", e)[:, 0] - BACKGROUND_OFFSET - np.log(sizes)
     np.testing.assert_allclose(epsilons, 1.0 / (1.0 + np.exp(-odds)), rtol=1e-9)
 
 

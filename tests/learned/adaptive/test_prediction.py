@@ -57,7 +57,7 @@ def test_what_is_described_wholly_is_answered_as_it_was_trained(monkeypatch):
     def refuse(*given):
         raise AssertionError("carried over")
 
-    monkeypatch.setattr(importlib.import_module("amortized_kde.learned.adaptive.prediction"), "evened", refuse)
+    monkeypatch.setattr(importlib.import_module("amortized_kde.learned.adaptive.prediction"), "averaged_shares", refuse)
     rng = np.random.default_rng(15)
     for n in (100, 1000, 4096):
         akde.fit(rng.gamma(2.0, size=n), weights=rng.random(n))

@@ -7,11 +7,31 @@ import pytest
 
 import amortized_kde as akde
 from amortized_kde.errors import BadRowsWarning, DegenerateSampleError
+from amortized_kde.learned.paper.prediction import forward
+from amortized_kde.numerics.layers import Layer, Stack, run_layers
 from amortized_kde.selection import SELECTORS
 
 PAPER = [f"amortized:{model}" for model in ("gaussian", "multifamily", "gmm8", "gmm16", "gmm32")]
 ALL = [name for name in SELECTORS if name.startswith("amortized")]
 WITH_BOUNDS = [name for name in ALL if name != "amortized:gaussian"]
+
+
+@pytest.mark.parametrize("widths", [(2, 1), (3, 7, 5, 1), (5, 128, 128, 1)])
+def test_the_output_is_a_softplus(widths):
+    rng = np.random.default_rng(0)
+    shapes = [(widths[i + 1], widths[i]) for i in range(len(widths) - 1)]
+    stack = Stack.of([Layer(rng.normal(size=shape), rng.normal(size=shape[0])) for shape in shapes])
+    inputs = rng.normal(size=(10_000, widths[0]))
+    z = run_layers(stack, inputs)[:, 0]
+    np.testing.assert_allclose(forward(stack, inputs), np.logaddexp(z, 0.0), rtol=1e-12)
+    assert forward(stack, inputs[:0]).shape == (0,)
+
+
+def test_the_output_is_positive_and_finite_at_extreme_inputs():
+    layer = Layer(np.array([[1.0]], np.float32), np.zeros(1, np.float32))
+    found = forward(Stack.of([layer]), np.array([[-700.0], [0.0], [1e6]]))
+    assert (found > 0.0).all()
+    assert np.isfinite(found).all()
 
 
 @pytest.mark.parametrize("method", ALL)

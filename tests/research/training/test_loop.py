@@ -11,9 +11,10 @@ pytest.importorskip("jax", reason="training needs the train extra")
 from amortized_kde.data.sample import moments
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
-from amortized_kde.learned.network import forward
 from amortized_kde.learned.paper.features import network_inputs
+from amortized_kde.learned.paper.prediction import forward
 from amortized_kde.learned.store import model_names, read_model
+from amortized_kde.numerics.layers import Stack
 from amortized_kde.research.tasks import MixtureWorld, UntruncatedWorld
 from amortized_kde.research.training.checkpoint import read_log
 from amortized_kde.research.training.learner import Learner
@@ -78,9 +79,9 @@ def test_numpy_forward_pass_is_the_learners(small, tmp_path):
     learner = Learner(small)
     state = learner.start()
     for layers, network in ((learner.layers(learner.arrays(state.network)), state.network),):
-        found = forward(layers, prepared.inputs)
+        found = forward(Stack.of(layers), prepared.inputs)
         np.testing.assert_allclose(found, learner.bandwidths(network, prepared.inputs, prepared.unit), rtol=1e-6)
-    assert forward(model.layers, prepared.inputs).min() > 0.0
+    assert forward(model.network, prepared.inputs).min() > 0.0
 
 
 def test_tasks_on_another_interval_train_the_same_map(small):
@@ -194,5 +195,5 @@ def test_shipped_selector_is_the_formula():
     x = np.random.default_rng(0).uniform(2.0, 5.0, size=40)
     unit = (x - 4.0) / 2.0
     inputs = network_inputs(moments(read_samples([unit], axis=-1)))
-    expected = 2.0 * forward(load_model("gmm32").layers, inputs)[0]
+    expected = 2.0 * forward(load_model("gmm32").network, inputs)[0]
     assert akde.bandwidth(x, bounds=(2, 6), method="amortized:gmm32") == pytest.approx(expected, rel=1e-12)

@@ -1,1 +1,1 @@
-"""`adaptive` and `single`: models that read a sample in its own frame."""
+"""`adaptive` and `single`: models that read a sample in the frame of its own location and scale."""

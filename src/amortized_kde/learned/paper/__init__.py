@@ -1,1 +1,1 @@
-"""The paper's models: five moments to one bandwidth."""
+"""The paper's models: one bandwidth from five features."""

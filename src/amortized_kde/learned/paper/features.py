@@ -1,7 +1,6 @@
 """The five features of the paper (eq. 4): n, mean, sd, skewness, kurtosis of the sample in its working domain.
 
-Flat samples and their domains enter, an array (samples, 5) leaves; also quantiles, which other models read. Of the
-network only the scaling of its inputs is known here, which belongs to the features' conventions.
+The scaling of the network's inputs is part of the conventions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ CONVENTIONS = {
 
 
 def moments_in_domain(raw: Array, lower: Array, upper: Array) -> Array:
-    """Move moments from data units to the domain mapped to [-1, 1]: T for the mean, 1/a for the sd (paper, eq. 10)."""
+    """Convert moments from data units to the domain mapped to [-1, 1] (paper, eq. 10)."""
     out = raw[:, :5].copy()
     width = upper - lower
     out[:, 1] = ((raw[:, 1] - lower) - (upper - raw[:, 1])) / width
@@ -33,12 +32,12 @@ def moments_in_domain(raw: Array, lower: Array, upper: Array) -> Array:
 
 
 def network_inputs(features: Array, *, limits: Mapping[str, Sequence[float]] | None = None) -> Array:
-    """Scale the features for the network as `CONVENTIONS` says; each is then of order one over the training tasks.
+    """Scale the features for the network as in `CONVENTIONS`; each is then of order one over the training tasks.
 
-    `limits` has, for some inputs, the lowest and the highest value that the network is asked about.
+    `limits` has, for some inputs, the range that they are clipped to.
     """
     n, mean, sd, skewness, kurtosis = features[:, :5].T
-    # Location and spread of each over 20,000 mixture tasks, rounded; twice unit spread was seen to train faster.
+    # Location and spread of each over 20,000 mixture tasks, rounded; twice unit spread trained faster.
     inputs = np.stack(
         [
             2.4 * (np.log(np.clip(n, *TRAINED_SIZES)) - 4.6),

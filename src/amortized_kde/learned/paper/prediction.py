@@ -1,63 +1,108 @@
-"""The learned selectors: features of the sample in its working domain, a network, and back to data units.
+"""Bandwidths of the paper's models.
 
-    h = a F(feat(T(S)))      on a domain [m - a, m + a]  (paper, eqs. 3, 4, 10 and 11)
-    h = sd(S) F(n)           for the Gaussian model      (paper, eq. 13)
+    h = a F(feat(T(S)))      on a working domain [m - a, m + a]  (paper, eqs. 3, 4, 10 and 11)
+    h = sd(S) F(n)           for the Gaussian model              (paper, eq. 13)
 
-Below n = 5 and above n = 256, the sizes of the training tasks, the network is asked at n = 5 or 256; above, its answer
-shrinks on as n^(-1/5), the rate of the classical rules. With weights n is their effective size, and the moments are
-weighted.
+The models were trained on n = 5 to 256. Outside this range n is clipped; above it, the bandwidth shrinks further as
+n^(-1/5), the rate of the classical rules. With weights, n is Kish's effective size and the moments are weighted.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
 from amortized_kde._outcome import CONSTANT, OK, TOO_FEW, Selection
-from amortized_kde._types import Array
+from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples, moments
 from amortized_kde.data.support import Bounds
-from amortized_kde.learned.network import forward
+from amortized_kde.learned.model import Arrays, Model
 from amortized_kde.learned.paper.features import TRAINED_SIZES, moments_in_domain, network_inputs
-from amortized_kde.learned.store import Model
+from amortized_kde.numerics.layers import Layer, Stack, run_layers
 from amortized_kde.numerics.threads import run_in_pieces
 
+# Moments (samples, 7) -> units of the networks' outputs (samples,), and their inputs (samples, inputs).
+_Prepare = Callable[[Array], tuple[Array, Array]]
 
-def select_amortized(model: Model, samples: Samples, frame: Bounds, *, threads: int | None = None) -> Selection:
-    """Give one bandwidth a sample; `frame` holds the ends of the working domain that do not depend on the sample."""
+
+def read_stack(arrays: Arrays) -> Stack:
+    """Return the network of a model's arrays ``weight0``, ``bias0``, ``weight1``, …"""
+    return Stack.of([Layer(arrays[f"weight{i}"], arrays[f"bias{i}"]) for i in range(len(arrays) // 2)])
+
+
+def forward(network: Stack, inputs: Array, *, threads: int | None = None) -> Array:
+    """Return softplus(W_L relu(... relu(W_1 x + b_1) ...) + b_L), one number per row of `inputs` (rows, features).
+
+    Examples
+    --------
+    >>> layer = Layer(np.ones((1, 2), np.float32), np.zeros(1, np.float32))
+    >>> forward(Stack.of([layer]), np.array([[0.0, 0.0]])).round(4)
+    array([0.6931])
+    """
+    z = run_layers(network, inputs, threads=threads)[:, 0]
+    return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))))
+
+
+def select_in_domain(
+    model: Model, samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
+) -> Selection:
+    """Return one bandwidth per sample, predicted in its working domain.
+
+    `frame` holds the ends of the domain that do not depend on the sample; by default these are the bounds.
+    """
+    raw, known = moments(samples, threads=threads), bounds if frame is None else frame
+    # A domain that does not depend on the sample gives even a single value a scale.
+    codes = np.where(samples.sizes < 1, TOO_FEW, OK) if np.all(np.isfinite(known)) else _codes(samples, raw)
+
+    def prepare(raw: Array) -> tuple[Array, Array]:
+        lower, upper = _domains(raw, known)
+        return 0.5 * (upper - lower), network_inputs(moments_in_domain(raw, lower, upper), limits=_limits(model))
+
+    return _select(model, raw, codes, prepare, threads)
+
+
+def select_relative_to_sd(
+    model: Model, samples: Samples, bounds: Bounds, frame: Bounds | None = None, *, threads: int | None = None
+) -> Selection:
+    """Return one bandwidth per sample, predicted as a multiple of its standard deviation from n alone."""
     raw = moments(samples, threads=threads)
-    n, spread = samples.sizes, raw[:, 6] > raw[:, 5]
-    codes = np.where(n < 2, TOO_FEW, np.where(spread, OK, CONSTANT))
-    if model.output == "bandwidth" and np.all(np.isfinite(frame)):
-        # A domain that does not hang on the sample gives even one value a scale.
-        codes = np.where(n < 1, TOO_FEW, OK)
-    h = np.full(len(samples), np.nan)
+
+    def prepare(raw: Array) -> tuple[Array, Array]:
+        return raw[:, 2], network_inputs(raw, limits=_limits(model))[:, :1]
+
+    return _select(model, raw, _codes(samples, raw), prepare, threads)
+
+
+def _codes(samples: Samples, raw: Array) -> Index:
+    return np.where(samples.sizes < 2, TOO_FEW, np.where(raw[:, 6] > raw[:, 5], OK, CONSTANT))
+
+
+def _limits(model: Model) -> dict[str, list[float]]:
+    """The range that each input is clipped to, where the recipe has one."""
+    return dict(model.card["recipe"]["network"].get("limits", {}))
+
+
+def _select(model: Model, raw: Array, codes: Index, prepare: _Prepare, threads: int | None) -> Selection:
+    network: Stack = model.network
+    h = np.full(len(raw), np.nan)
 
     def work(start: int, stop: int) -> None:
         fine = start + np.flatnonzero(codes[start:stop] == OK)
-        h[fine] = _bandwidths(model, raw[fine], frame)
+        part = raw[fine]
+        unit, inputs = prepare(part)
+        shrink = np.maximum(part[:, 0] / TRAINED_SIZES[1], 1.0) ** -0.2
+        # One thread, because every thread has a piece of its own.
+        h[fine] = unit * forward(network, inputs, threads=1) * shrink
 
-    operations = float(len(samples)) * sum(layer.weight.size for layer in model.layers)
-    run_in_pieces(work, len(samples), operations=operations, threads=threads)
+    run_in_pieces(work, len(raw), operations=float(len(raw)) * network.weights.size, threads=threads)
     return Selection(h, codes.astype(np.int64))
 
 
-def _bandwidths(model: Model, raw: Array, frame: Bounds) -> Array:
-    """The network's answers in data units, from moments of samples that have a scale."""
-    n, sd, low, high = raw[:, 0], raw[:, 2], raw[:, 5], raw[:, 6]
-    if model.output == "ratio":
-        unit, inputs = sd, network_inputs(raw, limits=model.limits)[:, :1]
-    else:
-        lower, upper = _domains(n, low, high, frame)
-        unit = 0.5 * (upper - lower)
-        inputs = network_inputs(moments_in_domain(raw, lower, upper), limits=model.limits)
-    shrink = np.maximum(n / TRAINED_SIZES[1], 1.0) ** -0.2
-    # The threads are busy with pieces of their own.
-    return np.asarray(unit * forward(model.layers, inputs, threads=1) * shrink)
+def _domains(raw: Array, frame: Bounds) -> tuple[Array, Array]:
+    """Each sample's working domain: the frame's ends; where one is open, the range widened by range/(n - 1).
 
-
-def _domains(n: Array, low: Array, high: Array, frame: Bounds) -> tuple[Array, Array]:
-    """Each sample's working domain: the frame's ends, where one is open the range widened by range/(n - 1).
-
-    A frame from reference data that a sample leaves is widened to it.
+    A frame from reference data is widened to the sample where it lies inside the sample's range.
     """
+    n, low, high = raw[:, 0], raw[:, 5], raw[:, 6]
     margin = (high - low) / np.maximum(n - 1.0, 1.0)
     lower = np.minimum(frame.lower, low) if np.isfinite(frame.lower) else low - margin
     upper = np.maximum(frame.upper, high) if np.isfinite(frame.upper) else high + margin

@@ -16,7 +16,8 @@ import numpy as np
 from amortized_kde._types import Array
 from amortized_kde.density.plotting import COLOURS, new_axes, save_figure
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.learned.store import Model, load_model
+from amortized_kde.learned.model import Model
+from amortized_kde.learned.store import load_model
 from amortized_kde.research.reproduction.protocol import ORACLE
 from amortized_kde.research.reproduction.short_runs import SILVERMAN, Judged, judge_world, train_short
 from amortized_kde.research.reproduction.tables import write_csv

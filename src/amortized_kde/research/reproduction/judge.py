@@ -17,7 +17,7 @@ from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive, mass_and_slope
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.order import first_at_least
+from amortized_kde.numerics.sort import first_at_least
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks import TaskBatch
 from amortized_kde.score import LN2, NODES, gauss_hermite

@@ -13,9 +13,9 @@ import numpy as np
 from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import MissingExtraError, UnreadableFileError
+from amortized_kde.learned.model import Model
 from amortized_kde.learned.paper.features import CONVENTIONS
-from amortized_kde.learned.paper.prediction import select_amortized
-from amortized_kde.learned.store import Model, read_model
+from amortized_kde.learned.store import read_model
 from amortized_kde.research.files import replacing
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
@@ -159,7 +159,7 @@ def judge_world(name: str, variation: Variation, models: Mapping[str, Model], ke
 
 def _judge_chunk(batch: TaskBatch, models: Mapping[str, Model]) -> dict[str, Array]:
     frame, samples, judge = Bounds(*batch.bounds), batch.samples, judge_by_draws(batch)
-    bandwidths = {name: select_amortized(model, samples, frame).bandwidths for name, model in models.items()}
+    bandwidths = {name: model.architecture.select(model, samples, frame).bandwidths for name, model in models.items()}
     bandwidths[SILVERMAN] = SELECTORS[SILVERMAN].select(samples, frame).bandwidths
     bandwidths[ORACLE] = best_bandwidths(judge)
     arrays = {"n": batch.sizes.astype(np.float64), "truth": batch.true_scores()}

@@ -19,7 +19,7 @@ from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import exp2_nonpositive_single, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.neighbours import inverse_masses
-from amortized_kde.numerics.order import first_at_least
+from amortized_kde.numerics.sort import first_at_least
 
 Single = NDArray[np.float32] | NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
-from amortized_kde.learned.network import Layer
+from amortized_kde.numerics.layers import Layer
 from amortized_kde.research.training.recipe import Optimiser, Recipe
 
 # With few units, biases that begin below zero can switch off a whole layer for good.

@@ -15,8 +15,9 @@ import numpy as np
 from amortized_kde._types import Array
 from amortized_kde.data.sample import moments
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.learned.network import Layer, forward
 from amortized_kde.learned.paper.features import CONVENTIONS, moments_in_domain, network_inputs
+from amortized_kde.learned.paper.prediction import forward
+from amortized_kde.numerics.layers import Layer, Stack
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.research.tasks import TaskBatch, World, draw_tasks
 from amortized_kde.research.tasks.batch import SIZE
@@ -144,7 +145,8 @@ class _Run:
     def asymmetry(self, layers: list[Layer]) -> float:
         """Mean |log2| of the ratio between the bandwidths of a validation sample and of its mirror image."""
         mirrored = self.validation.features[:, :5] * [1.0, -1.0, 1.0, -1.0, 1.0]
-        ratio = forward(layers, self.validation.inputs) / forward(layers, _inputs(self.recipe, mirrored))
+        network = Stack.of(layers)
+        ratio = forward(network, self.validation.inputs) / forward(network, _inputs(self.recipe, mirrored))
         return float(np.mean(np.abs(np.log2(ratio))))
 
     def finish(self) -> None:

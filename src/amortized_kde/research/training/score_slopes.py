@@ -25,7 +25,7 @@ from amortized_kde.numerics.gaussian import (
     mass_and_slope,
 )
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.order import first_at_least
+from amortized_kde.numerics.sort import first_at_least
 
 # Below this a float32 sum has lost digits to underflow: 2^-126 is 1e-38.
 _TOO_SMALL = np.float32(1e-30)

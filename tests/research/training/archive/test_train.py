@@ -10,7 +10,7 @@ pytest.importorskip("jax", reason="training needs the train extra")
 
 from amortized_kde.ensembles import dressed, log_score_parts, log_scores, read_dressing
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
-from amortized_kde.learned.store import load_model, read_model
+from amortized_kde.learned.store import ARCHITECTURES, load_model, read_model
 from amortized_kde.research.training.archive.pairs import read_pairs
 from amortized_kde.research.training.archive.recipe import archive_recipe, find_start
 from amortized_kde.research.training.archive.source import ArchiveSource, PairBatch
@@ -45,9 +45,9 @@ def test_a_stopped_run_ends_with_the_bits_of_an_unbroken_one(wrong, tmp_path, st
     for name in ("weights.safetensors", "card.json", "log.csv", "report.csv"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
     model = read_model(tmp_path / "whole")
-    assert model.output == ("single" if start == "single" else "adaptive")
-    own = "standard.whole"
-    same = np.array_equal(model.arrays[own], load_model(model.output).arrays[own])
+    output = "single" if start == "single" else "adaptive"
+    assert model.architecture is ARCHITECTURES[output]
+    same = np.array_equal(model.arrays["standard.whole"], load_model(output).arrays["standard.whole"])
     assert same == (start != "scratch")
 
 

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.learned.store import OWN_FRAME, Model, load_model, model_names, read_model
+from amortized_kde.learned.model import Model
+from amortized_kde.learned.store import ARCHITECTURES, load_model, model_names, read_model
 from amortized_kde.research.training.archive.pairs import Pairs
 from amortized_kde.research.training.recipe import LadderNetwork, Optimiser
 
 SCRATCH = "scratch"
+_STARTS = " or ".join(sorted(name for name, kind in ARCHITECTURES.items() if kind.own_frame))
 # Chosen on synthetic archives; docs/archive.md has the figures.
 STEPS, _BATCH, _EVERY = 1000, 256, 100
 _RATE, _FINAL_RATE, _AVERAGE = 2e-3, 0.02, 0.99
@@ -67,12 +69,11 @@ def find_start(start: str) -> Model | None:
         model = read_model(Path(start))
     else:
         raise InvalidParameterError(
-            f"there is no model {start!r} to start from; take {' or '.join(OWN_FRAME)}, the folder of a trained model, "
-            f"or {SCRATCH}."
+            f"there is no model {start!r} to start from; take {_STARTS}, the folder of a trained model, or {SCRATCH}."
         )
-    if model.output not in OWN_FRAME:
+    if not model.architecture.own_frame:
         raise InvalidParameterError(
-            f"the model {start!r} cannot be trained on an archive; start from {' or '.join(OWN_FRAME)}, or {SCRATCH}."
+            f"the model {start!r} cannot be trained on an archive; start from {_STARTS}, or {SCRATCH}."
         )
     return model
 

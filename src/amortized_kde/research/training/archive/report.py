@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.learned.store import Model
+from amortized_kde.learned.model import Model
 from amortized_kde.research.training.archive.dressing import fit_dressing
 from amortized_kde.research.training.archive.pairs import Pairs
 from amortized_kde.research.training.archive.scores import Scorer, gaussian_scores, model_scores, silverman_scores

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 from amortized_kde._types import Array
 from amortized_kde.ensembles.answers import score_parts_of
 from amortized_kde.ensembles.options import Options, read_ensembles
-from amortized_kde.learned.store import Model
+from amortized_kde.learned.model import Model
 from amortized_kde.research.training.archive.pairs import Pairs
 from amortized_kde.selection import find_selector, selector_of
 

@@ -13,7 +13,8 @@ from amortized_kde.data.sample import Samples
 from amortized_kde.ensembles.dressing import Dressing
 from amortized_kde.learned.adaptive.features import describe
 from amortized_kde.learned.adaptive.network import Standards
-from amortized_kde.learned.store import Model
+from amortized_kde.learned.model import Model
+from amortized_kde.learned.store import ARCHITECTURES
 from amortized_kde.research.tasks.broad.kinds import BOTH, NONE
 from amortized_kde.research.training.archive.dressing import fit_dressing
 from amortized_kde.research.training.archive.pairs import Pairs
@@ -147,7 +148,7 @@ class ArchiveSource:
         given = self.standards
         arrays = {name: value.astype(np.float64) for name, value in weights.items()}
         arrays |= {"standard.whole": given.whole, "standard.point": given.point}
-        return Model(self._recipe.name, (), self._recipe.network.output, {}, arrays)
+        return Model(self._recipe.name, ARCHITECTURES[self._recipe.network.output], arrays, {})
 
 
 def _some(pairs: Pairs, values: int, seed: int) -> Pairs:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from amortized_kde.learned.adaptive.features import ANSWERS, POINT_FEATURES, SAMPLE_FEATURES
-from amortized_kde.learned.adaptive.network import FAINTEST
+from amortized_kde.learned.adaptive.network import BACKGROUND_OFFSET
 
 # At the start every point has most of its weight around half the sample's scale, where the best single bandwidth is.
 _PRIOR_CENTRE, _PRIOR_WIDTH = -1.0, 1.5
@@ -69,7 +69,7 @@ def _adaptive(network: dict[str, Any], wholes: Any, sizes: Any, points: Any, own
         return gates[layer][own] * _linear(network[name], x) + shifts[layer][own]
 
     logits = told(2, "shares", jax.nn.relu(told(1, "point2", jax.nn.relu(told(0, "point1", points)))))
-    epsilon = jax.nn.sigmoid(_linear(network["background"], whole)[:, 0] - FAINTEST - jnp.log(sizes))
+    epsilon = jax.nn.sigmoid(_linear(network["background"], whole)[:, 0] - BACKGROUND_OFFSET - jnp.log(sizes))
     return jax.nn.softmax(logits, axis=-1), epsilon
 
 

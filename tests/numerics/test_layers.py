@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from amortized_kde.learned.network import Layer, Stack, Told, forward, run_layers
+from amortized_kde.numerics.layers import Conditioning, Layer, Stack, run_layers
 
 WIDTHS = [(2, 1), (3, 7, 5, 1), (4, 20, 17, 16, 1), (5, 128, 128, 1)]
 
@@ -16,13 +16,13 @@ def test_forward_pass_is_the_formula_row_by_row(widths):
     rng = np.random.default_rng(0)
     layers = layers_of(widths, rng)
     inputs = rng.normal(size=(10_000, widths[0]))
-    found = forward(layers, inputs)
+    found = run_layers(Stack.of(layers), inputs)
     for i in (0, 1, 9_999):
         z = inputs[i]
         for layer in layers[:-1]:
             z = np.maximum(layer.weight.astype(float) @ z + layer.bias, 0.0)
-        z = (layers[-1].weight.astype(float) @ z + layers[-1].bias)[0]
-        assert np.isclose(found[i], np.logaddexp(z, 0.0), rtol=1e-12)
+        z = layers[-1].weight.astype(float) @ z + layers[-1].bias
+        np.testing.assert_allclose(found[i], z, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("widths", WIDTHS)
@@ -31,52 +31,45 @@ def test_neither_neighbours_nor_threads_change_a_bit(widths):
     layers = layers_of(widths, rng)
     # From rows that leave most units at zero to rows that leave few.
     inputs = rng.normal(size=(3_000, widths[0])) * rng.choice([0.0, 0.1, 10.0], size=(3_000, 1))
-    whole = forward(layers, inputs, threads=1)
+    whole = run_layers(Stack.of(layers), inputs, threads=1)
     for threads in (2, 3):
-        assert np.array_equal(forward(layers, inputs, threads=threads), whole)
+        assert np.array_equal(run_layers(Stack.of(layers), inputs, threads=threads), whole)
     for rows in (1, 3, 4, 601):
-        parts = [forward(layers, inputs[i : i + rows]) for i in range(0, len(inputs), rows)]
+        parts = [run_layers(Stack.of(layers), inputs[i : i + rows]) for i in range(0, len(inputs), rows)]
         assert np.array_equal(np.concatenate(parts), whole)
     order = rng.permutation(len(inputs))
-    assert np.array_equal(forward(layers, inputs[order]), whole[order])
+    assert np.array_equal(run_layers(Stack.of(layers), inputs[order]), whole[order])
 
 
 def test_a_row_that_is_not_a_number_spoils_no_other():
     layers = layers_of((5, 128, 128, 1), np.random.default_rng(2))
     inputs = np.random.default_rng(3).normal(size=(9, 5))
-    whole = forward(layers, inputs)
+    whole = run_layers(Stack.of(layers), inputs)
     inputs[4, 2] = np.nan
-    found = forward(layers, inputs)
-    assert np.isnan(found[4])
-    assert np.array_equal(np.delete(found, 4), np.delete(whole, 4))
+    found = run_layers(Stack.of(layers), inputs)
+    assert np.isnan(found[4]).all()
+    assert np.array_equal(np.delete(found, 4, 0), np.delete(whole, 4, 0))
 
 
-def test_no_rows_give_no_answers():
-    assert forward(layers_of((2, 1), np.random.default_rng(4)), np.empty((0, 2))).shape == (0,)
+def test_no_rows_give_no_outputs():
+    assert run_layers(Stack.of(layers_of((2, 1), np.random.default_rng(4))), np.empty((0, 2))).shape == (0, 1)
 
 
-def test_answer_is_positive_and_finite_at_extreme_inputs():
-    layer = Layer(np.array([[1.0]], np.float32), np.zeros(1, np.float32))
-    found = forward([layer], np.array([[-700.0], [0.0], [1e6]]))
-    assert (found > 0.0).all()
-    assert np.isfinite(found).all()
-
-
-def test_inputs_are_held_inside_their_limits_and_nan_stays():
+def test_inputs_are_clipped_to_their_limits_and_nan_stays():
     stack = Stack.of([Layer(np.array([[1.0, 10.0]]), np.zeros(1))], np.array([[-1.0, 0.0], [2.0, 3.0]]))
     inputs = np.array([[-5.0, 1.0], [5.0, 5.0], [0.5, 2.0], [np.nan, 2.0]])
     np.testing.assert_array_equal(run_layers(stack, inputs)[:, 0], [9.0, 32.0, 20.5, np.nan])
 
 
-def test_rows_are_gated_and_shifted_by_what_is_told_of_their_kind():
+def test_rows_are_scaled_and_shifted_by_the_conditioning_of_their_sample():
     rng = np.random.default_rng(6)
     layers = layers_of((5, 20, 17, 3), rng)
-    inputs, own = rng.normal(size=(50, 5)), rng.integers(0, 4, 50)
-    gates, shifts = rng.normal(size=(2, 4, 40))
-    found = run_layers(Stack.of(layers), inputs, told=Told(own, gates, shifts))
+    inputs, sample = rng.normal(size=(50, 5)), rng.integers(0, 4, 50)
+    scale, shift = rng.normal(size=(2, 4, 40))
+    found = run_layers(Stack.of(layers), inputs, conditioning=Conditioning(sample, scale, shift))
     for i in range(50):
         z = inputs[i]
         for layer, part in zip(layers, (slice(0, 20), slice(20, 37), slice(37, 40)), strict=True):
-            z = gates[own[i], part] * (layer.weight @ np.maximum(z, 0.0 if part.start else -np.inf) + layer.bias)
-            z += shifts[own[i], part]
+            z = scale[sample[i], part] * (layer.weight @ np.maximum(z, 0.0 if part.start else -np.inf) + layer.bias)
+            z += shift[sample[i], part]
         np.testing.assert_allclose(found[i], z - z.max(), rtol=1e-9, atol=1e-12)

@@ -1,12 +1,16 @@
-"""Weighted moments and quantiles against their definitions, and against NumPy where weights are equal."""
+"""Row statistics against exact arithmetic and their definitions, and against NumPy where weights are equal."""
 
+from fractions import Fraction
+
+import mpmath
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from amortized_kde.numerics.weighted import moment_rows, quantile_rows
+from amortized_kde.numerics.statistics import interquartile_range, moment_rows, quantile_rows, standard_deviation
 
 P = np.array([0.0, 0.02, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.98, 1.0])
 
@@ -121,3 +125,30 @@ def test_rows_that_are_not_wanted_stay():
     assert np.all(moments[:2] == 7.0)
     assert np.all(quantiles[:2] == 7.0)
     assert moments[2, 1] == pytest.approx(0.3 + 0.4 + 4.0)
+
+
+@numba.njit
+def statistics(ascending):
+    return standard_deviation(ascending), interquartile_range(ascending)
+
+
+def exact_standard_deviation(values):
+    exact = [Fraction(float(v)) for v in values]
+    mean = sum(exact) / len(exact)
+    variance = sum((v - mean) ** 2 for v in exact) / (len(exact) - 1)
+    return float(mpmath.sqrt(mpmath.mpf(variance.numerator) / variance.denominator))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 18, 101, 400])
+@pytest.mark.parametrize(("offset", "scale"), [(0, 1), (1e6, 1), (-1e12, 1), (3, 1e-150), (0, 1e200), (0, 1e-300)])
+def test_scale_statistics_against_exact_arithmetic(n, offset, scale):
+    rng = np.random.default_rng(n)
+    values = np.sort(offset * scale + scale * rng.standard_normal(n))
+    sd, iqr = statistics(values)
+    centred = values - values[0]
+    np.testing.assert_allclose(sd, exact_standard_deviation(values), rtol=1e-14)
+    np.testing.assert_allclose(iqr, np.subtract(*np.percentile(centred, [75, 25])), rtol=1e-12)
+
+
+def test_tied_quartiles_are_no_distance_apart():
+    assert statistics(np.array([0.1, 0.3, 0.3, 0.3, 0.3, 0.3, 7.0]))[1] == 0.0

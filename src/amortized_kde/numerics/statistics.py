@@ -1,4 +1,4 @@
-r"""Moments and quantiles of samples whose values have weights.
+"""Scale statistics, moments and quantiles of ascending rows, with and without weights.
 
 With weights that sum to 1, n = 1/sum w_i^2 is Kish's effective size. The variance is
 
@@ -10,9 +10,9 @@ The quantile at p is the mean of the quantile function Q(u), a step at each valu
     (1 - 1/n) p <= u <= (1 - 1/n) p + 1/n
 
 (Akinshin 2023, "Weighted quantile estimators"): for equal weights the linear interpolation at (n - 1) p, type 7 of R
-and NumPy. It rises with p, is mirrored at 1 - p for mirrored values, and knows of the values only what Q and n tell:
-a value of weight zero, or a value in two parts at the same n, changes nothing. These loops are compiled only where
-weights differ.
+and NumPy. It increases with p, is mirrored at 1 - p for mirrored values, and depends on the values only through Q and
+n: a value of weight zero, or a value split in two at the same n, changes nothing. The loops with weights are compiled
+only where weights differ.
 """
 
 import math
@@ -21,11 +21,42 @@ from amortized_kde._types import Array, Flags, Index
 from amortized_kde.numerics.jit import compiled, entry
 
 
+@compiled
+def standard_deviation(ascending: Array) -> float:
+    """Return the standard deviation of a row with divisor n - 1, in two passes from the smallest value."""
+    origin = ascending[0]
+    mean = 0.0
+    for x in ascending:
+        # max() changes nothing, but keeps the compiler from adding the origin and the mean first.
+        mean += max(x - origin, 0.0)
+    mean /= ascending.size
+    largest = max(ascending[-1] - origin, 1e-300)
+    total = 0.0
+    for x in ascending:
+        # Relative to the range, so that no square overflows or underflows.
+        d = (max(x - origin, 0.0) - mean) / largest
+        total += d * d
+    return largest * math.sqrt(total / (ascending.size - 1))
+
+
+@compiled
+def interquartile_range(ascending: Array) -> float:
+    """Return the interquartile range of a row, by linear interpolation at (n - 1) p (type 7 of R and NumPy)."""
+    # Relative to the median, so that neither an offset nor an outlier rounds the quartiles.
+    distance, origin = 0.0, ascending[ascending.size // 2]
+    for sign in (-1.0, 1.0):
+        position = (ascending.size - 1) * (0.5 + 0.25 * sign)
+        i = int(position)
+        following = min(i + 1, ascending.size - 1)
+        distance += sign * (ascending[i] - origin + (position - i) * (ascending[following] - ascending[i]))
+    return distance
+
+
 @entry
 def moment_rows(
     values: Array, offsets: Index, weights: Array, wanted: Flags, out: Array, start: int, stop: int
 ) -> None:
-    """Write n, mean, sd, skewness, kurtosis, smallest value, largest value and n - 1 of the rows that are wanted."""
+    """Write n, mean, sd, skewness, kurtosis, minimum, maximum and n - 1 of the rows that are wanted, in any order."""
     for row in range(start, stop):
         if not wanted[row]:
             continue
@@ -34,7 +65,7 @@ def moment_rows(
         for i in range(x.size):
             if w[i] > w[heaviest]:
                 heaviest = i
-        # From the heaviest value: where it has nearly all the weight, its own distance from the mean is tiny.
+        # Relative to the heaviest value: where it has nearly all the weight, its distance from the mean is tiny.
         away = x - x[heaviest]
         others, squares, mean, low, high = 0.0, 0.0, 0.0, x[0], x[0]
         for i in range(x.size):
@@ -44,7 +75,7 @@ def moment_rows(
                 others += w[i]
                 squares += w[i] * w[i]
         total = others + w[heaviest]
-        # (sum w)^2 - sum w^2 without cancelling, for nearly all may be one weight.
+        # (sum w)^2 - sum w^2 without cancellation, because one weight can be nearly all.
         spare = others * (total + w[heaviest]) - squares
         squares += w[heaviest] * w[heaviest]
         mean /= total
@@ -61,7 +92,7 @@ def moment_rows(
         out[row, 0], out[row, 7] = total * total / squares, spare / squares
         out[row, 1] = x[heaviest] + mean
         out[row, 2] = span * math.sqrt(m2 / spare) * total if m2 > 0.0 else 0.0
-        # One division after the other: of weights over hundreds of decades m2 alone may be 1e-300.
+        # One division after the other: with weights over hundreds of decades m2 alone can be 1e-300.
         out[row, 3] = m3 / m2 / math.sqrt(m2) if m2 > 0.0 else 0.0
         out[row, 4] = m4 / m2 / m2 if m2 > 0.0 else 1.0
         out[row, 5], out[row, 6] = low, high
@@ -69,7 +100,7 @@ def moment_rows(
 
 @compiled
 def _over_window(x: Array, w: Array, origin: float, n: float, p: float, turned: bool) -> float:
-    """The mean of Q(u) - origin over the window at p, from the lower end, or from the upper one if `turned`."""
+    """The mean of Q(u) - origin over the window at p, from the lower end, or from the upper end if `turned`."""
     low = (1.0 - 1.0 / n) * p
     high, below = low + 1.0 / n, 0.0
     total, width = 0.0, 0.0
@@ -103,7 +134,7 @@ def quantile_rows(
         if not wanted[row]:
             continue
         x, w = values[offsets[row] : offsets[row + 1]], weights[offsets[row] : offsets[row + 1]]
-        # From the middle, where an outlier is not: then no outlier rounds the others.
+        # Relative to the median, so that an outlier does not round the others.
         middle, below = 0, w[0]
         while below < 0.5 and middle < x.size - 1:
             middle += 1
