@@ -103,7 +103,7 @@ def reproduce(
 def _make(part: Part, run: _Run) -> None:
     from amortized_kde.density.plotting import new_axes
     from amortized_kde.research.reproduction.protocol import BEDS
-    from amortized_kde.research.reproduction.record import check_scale, record_part
+    from amortized_kde.research.reproduction.run import check_scale, record_part
 
     check_scale(run.folder, run.size)
     if part is not Part.modes:

@@ -13,11 +13,18 @@ pytest.importorskip("matplotlib", reason="pictures need the plot extra")
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.store import model_names
-from amortized_kde.research.reproduction import ablations, short_runs, variations
+from amortized_kde.research.reproduction import ablations, short_runs
 from amortized_kde.research.reproduction.ablations import SHORT_SCALES, ShortScale, reproduce_ablations
 from amortized_kde.research.reproduction.protocol import ORACLE
-from amortized_kde.research.reproduction.short_runs import SILVERMAN, judge_world, train_short
-from amortized_kde.research.reproduction.variations import COMPARISONS, TRAININGS, WORLDS, Variation
+from amortized_kde.research.reproduction.short_runs import (
+    COMPARISONS,
+    SILVERMAN,
+    TRAININGS,
+    WORLDS,
+    Variation,
+    judge_world,
+    train_short,
+)
 from amortized_kde.research.tasks import Construction, draw_tasks, make_pool
 from amortized_kde.research.training import loop
 from amortized_kde.score import expected_score_by_draws
@@ -28,7 +35,7 @@ TINY = ShortScale(steps=1, draws=8, tasks=24)
 
 @pytest.fixture(autouse=True)
 def small_pools(monkeypatch):
-    monkeypatch.setattr(variations, "_pool", lambda threshold: make_pool(40, threshold=threshold))
+    monkeypatch.setattr(short_runs, "_pool", lambda threshold: make_pool(40, threshold=threshold))
 
 
 @pytest.fixture

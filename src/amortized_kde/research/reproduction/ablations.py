@@ -19,9 +19,18 @@ from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.model import Model
 from amortized_kde.learned.store import load_model
 from amortized_kde.research.reproduction.protocol import ORACLE
-from amortized_kde.research.reproduction.short_runs import SILVERMAN, Judged, judge_world, train_short
+from amortized_kde.research.reproduction.short_runs import (
+    BOUNDS,
+    COMPARISONS,
+    SILVERMAN,
+    TRAININGS,
+    WORLDS,
+    Comparison,
+    Judged,
+    judge_world,
+    train_short,
+)
 from amortized_kde.research.reproduction.tables import write_csv
-from amortized_kde.research.reproduction.variations import BOUNDS, COMPARISONS, TRAININGS, WORLDS, Comparison
 from amortized_kde.score import Mean, paired_difference
 
 Report = Callable[[str, int, int], None]

@@ -14,7 +14,7 @@ import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.research.reproduction.protocol import BEDS, STEPS
-from amortized_kde.research.reproduction.record import read_record
+from amortized_kde.research.reproduction.run import read_record
 
 Row = dict[str, str]
 

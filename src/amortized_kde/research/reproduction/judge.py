@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Flags, Index
-from amortized_kde.data.sample import Samples
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive, mass_and_slope
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.sort import first_at_least
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks import TaskBatch
+from amortized_kde.research.tasks.batch import FlatSamples
 from amortized_kde.score import LN2, NODES, gauss_hermite
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -97,22 +97,12 @@ def exact_score_rows(rows: JudgedRows, scores: Array, slopes: Array, start: int,
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class Judge(FlatSamples):
     """Samples (flat values and offsets), their bounds, and ascending points (tasks, m) with weights (m,)."""
 
-    values: Array
-    offsets: Index
     bounds: tuple[float, float]
     points: Array
     weights: Array
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-    @property
-    def samples(self) -> Samples:
-        """The samples in the form that selectors take."""
-        return Samples(self.values, self.offsets, (len(self),), np.zeros(len(self), bool))
 
     def scores(self, h: Array, *, threads: int | None = None) -> tuple[Array, Array]:
         """Return the score (tasks,) at one bandwidth a task, and its derivative with respect to log h, both in bits.

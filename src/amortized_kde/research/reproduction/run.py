@@ -1,16 +1,22 @@
-"""Run a bed, from tasks to tables.
+"""Run a bed, from tasks to tables, and keep a record of the run.
 
 Each chunk is computed on one thread, several side by side, so that no score depends on their number. A kill loses at
 most the chunks under way; the next run computes what is missing.
 """
 
+import json
+import platform
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import amortized_kde
+from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.numerics.threads import available_threads
+from amortized_kde.research.files import replacing
 from amortized_kde.research.reproduction.columns import (
     StoredChunk,
     compute_column,
@@ -19,9 +25,12 @@ from amortized_kde.research.reproduction.columns import (
     write_chunk,
 )
 from amortized_kde.research.reproduction.exactness import write_penalties, write_quadrature
-from amortized_kde.research.reproduction.protocol import Bed, Chunk, Scale, chunks_of
+from amortized_kde.research.reproduction.protocol import SEED, Bed, Chunk, Scale, chunks_of
 from amortized_kde.research.reproduction.tables import write_tables
 from amortized_kde.research.tasks import World
+
+# How, when and on which machine the tables of a folder were made.
+_RECORD = "run.json"
 
 
 def complete_chunk(folder: Path, chunk: Chunk, world: World, methods: Sequence[str], *, side_by_side: int = 1) -> bool:
@@ -123,3 +132,67 @@ def reproduce_bed(
         "tasks_per_size": scale.tasks,
         "checked_with_50_digits": checked,
     }
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Read the record of a folder, empty if there is none.
+
+    Raises
+    ------
+    UnreadableFileError
+        If it is damaged.
+    """
+    path = folder / _RECORD
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+    except ValueError as error:
+        raise UnreadableFileError(
+            f"{path} is not a record of a run ({error}); delete it or take another --out."
+        ) from None
+
+
+def check_scale(folder: Path, scale: str) -> None:
+    """Raise an error if a folder holds tables of another scale.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the folder holds tables of another scale.
+    """
+    stored = read_record(folder).get("scale", scale)
+    if stored != scale:
+        raise InvalidParameterError(
+            f"{folder} holds results of --scale {stored}, which --scale {scale} would overwrite; take another --out."
+        )
+
+
+def record_part(folder: Path, part: str, *, scale: str, command: str, facts: dict[str, Any]) -> None:
+    """Add a finished part to the record, with facts about it.
+
+    The largest number of seconds is kept, because a run that finds work done by an earlier one is no measure.
+    """
+    record = read_record(folder)
+    before = record.get("parts", {}).get(part, {})
+    facts = facts | {"seconds": max(facts.get("seconds", 0.0), before.get("seconds", 0.0))}
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    parts = record.get("parts", {}) | {part: facts | {"command": command, "finished": finished}}
+    record = {
+        "scale": scale,
+        "command": command,
+        "seed": SEED,
+        "version": amortized_kde.__version__,
+        "python": platform.python_version(),
+        "cores": available_threads(),
+        "machine": _machine(),
+        "parts": parts,
+    }
+    with replacing(folder / _RECORD) as file:
+        file.write((json.dumps(record, indent=2) + "\n").encode())
+
+
+def _machine() -> str:
+    """Return the processor's name, which Linux keeps in a file and others in `platform`."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -11,14 +11,17 @@ from amortized_kde.research.tasks.families import FAMILIES, Family, draw_setting
 from amortized_kde.research.tasks.mixtures import Construction
 from amortized_kde.research.tasks.own import OwnTasks, own_world
 from amortized_kde.research.tasks.pictures import draw_broad, draw_worlds, reproduce_worlds
-from amortized_kde.research.tasks.pool import Pool, load_pool, make_pool, save_pool
 from amortized_kde.research.tasks.ranges import reproduce_ranges
 from amortized_kde.research.tasks.worlds import (
     WORLDS,
     GaussianWorld,
     MixtureWorld,
     MultifamilyWorld,
+    Pool,
     UntruncatedWorld,
+    load_pool,
+    make_pool,
+    save_pool,
     world,
 )
 

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array, Flags, Index, Words
 from amortized_kde.research.tasks.densities import HARMLESS, broadcast_arguments
-from amortized_kde.research.tasks.normal_sums import log_normal_sums
 from amortized_kde.research.tasks.sampling import MOST_PARTS, Parts, fill_compounds
-from amortized_kde.research.tasks.standard import FORMS, NORMAL
+from amortized_kde.research.tasks.standard import FORMS, NORMAL, log_normal_sums
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from amortized_kde.research.tasks.batch import World, draw_tasks
 from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
 from amortized_kde.research.tasks.broad.kinds import KINDS, KNOWN_BOUNDS
 from amortized_kde.research.tasks.families import FAMILIES
-from amortized_kde.research.tasks.pool import make_pool
-from amortized_kde.research.tasks.worlds import WORLDS, MultifamilyWorld, world
+from amortized_kde.research.tasks.worlds import WORLDS, MultifamilyWorld, make_pool, world
 
 _SEED = 2026
 # Densities a world, and the size of their sample, which is drawn as a rug below them.

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from amortized_kde.research.tasks.families import FAMILIES, parameters
-from amortized_kde.research.tasks.pool import POOL_SEED, POOL_SIZE, Pool, make_pool
+from amortized_kde.research.tasks.worlds import POOL_SEED, POOL_SIZE, Pool, make_pool
 
 # Table 1: the intervals without a sampling distribution, as printed, so that their rounding can be read off.
 PAPER_RANGES = {

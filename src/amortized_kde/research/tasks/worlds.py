@@ -1,18 +1,132 @@
-"""The worlds of the paper, by name: Gaussian, multi-family, and Gaussian mixtures with K components."""
+"""The worlds of the paper, by name: Gaussian, multi-family (a pool of settings), and mixtures with K components."""
 
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from amortized_kde.errors import InvalidParameterError
+from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.research.tasks.batch import SETTING, World
-from amortized_kde.research.tasks.densities import Densities, stack
+from amortized_kde.research.tasks.densities import Densities, join, stack
+from amortized_kde.research.tasks.families import FAMILIES, THRESHOLD, draw_settings
 from amortized_kde.research.tasks.mixtures import PAPER, Construction, draw_mixtures
-from amortized_kde.research.tasks.pool import Pool, make_pool
+
+# Settings a family (paper, note to Table 1). The paper names no seed for them; this is its training seed
+# (Appendix C.2).
+POOL_SIZE = 10_000
+POOL_SEED = 2026
+# Changes when the arrays of a saved pool change their meaning.
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Settings of several families, `size` for each, one family after the other in `densities`."""
+
+    families: tuple[str, ...]
+    size: int
+    seed: int
+    densities: Densities
+
+    def family(self, name: str) -> Densities:
+        """Return the densities of one family."""
+        if name not in self.families:
+            raise InvalidParameterError(f"this pool has no family {name!r}; it has {', '.join(self.families)}.")
+        start = self.families.index(name) * self.size
+        return self.densities[start : start + self.size]
+
+
+def make_pool(
+    size: int = POOL_SIZE,
+    seed: int = POOL_SEED,
+    *,
+    families: tuple[str, ...] = tuple(FAMILIES),
+    threshold: float = THRESHOLD,
+) -> Pool:
+    """Draw a pool of settings.
+
+    Parameters
+    ----------
+    size : int
+        Settings a family; the paper has 10,000.
+    seed : int
+        The settings of one family do not depend on which others are in the pool.
+    families : tuple of str
+        Names from `FAMILIES`.
+    threshold : float
+        The least mass of a setting in [-1, 1] before it is truncated.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a family is unknown, there is none, `size` is not positive, or `threshold` is not in (0, 1).
+
+    Examples
+    --------
+    >>> len(make_pool(5, families=("beta", "gamma")).densities)
+    10
+    """
+    unknown = [name for name in families if name not in FAMILIES]
+    if unknown or not families:
+        raise InvalidParameterError(f"there is no family {unknown}; the families are {', '.join(FAMILIES)}.")
+    if size < 1:
+        raise InvalidParameterError(f"a pool needs at least one setting a family, not {size}.")
+    if not 0.0 < threshold < 1.0:
+        raise InvalidParameterError(f"the mass threshold must lie strictly between 0 and 1, not be {threshold}.")
+    names = list(FAMILIES)
+    stacks = []
+    for name in families:
+        rng = np.random.default_rng([seed, names.index(name)])
+        stacks.append(draw_settings(FAMILIES[name], size, rng=rng, threshold=threshold))
+    return Pool(families, size, seed, join(stacks))
+
+
+def save_pool(pool: Pool, path: str | os.PathLike[str]) -> None:
+    """Write a pool to a file of plain arrays (NumPy's npz; nothing in it is executed on loading)."""
+    d = pool.densities
+    with open(path, "wb") as file:
+        np.savez_compressed(
+            file,
+            format=_FORMAT,
+            families=np.array(pool.families),
+            size=pool.size,
+            seed=pool.seed,
+            bounds=np.array(d.bounds),
+            codes=d.codes,
+            origins=d.origins,
+            slopes=d.slopes,
+            shapes=d.shapes,
+            masses=d.masses,
+        )
+
+
+def load_pool(path: str | os.PathLike[str]) -> Pool:
+    """Read a pool that `save_pool` wrote.
+
+    Raises
+    ------
+    UnreadableFileError
+        If there is no such file, or it does not hold a pool of this format.
+    """
+    try:
+        with np.load(Path(path), allow_pickle=False) as file:
+            stored = {name: file[name] for name in file.files}
+        if int(stored["format"]) != _FORMAT:
+            raise UnreadableFileError(
+                f"{path} holds a pool of format {stored['format']}, not {_FORMAT}: make it again."
+            )
+        arrays = {name: stored[name] for name in ("codes", "origins", "slopes", "shapes", "masses")}
+        densities = Densities(**arrays, bounds=(float(stored["bounds"][0]), float(stored["bounds"][1])))
+        return Pool(tuple(map(str, stored["families"])), int(stored["size"]), int(stored["seed"]), densities)
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        if isinstance(error, UnreadableFileError):
+            raise
+        raise UnreadableFileError(f"{path} does not hold a pool of task settings ({error}).") from None
 
 
 @dataclass(frozen=True)

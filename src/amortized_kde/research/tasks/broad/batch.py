@@ -26,8 +26,8 @@ from amortized_kde.research.tasks.broad.settings import Settings, Sources, fill_
 from amortized_kde.research.tasks.broad.ties import Ties, choose_ties, tie_samples
 from amortized_kde.research.tasks.compounds import Compounds, truncate
 from amortized_kde.research.tasks.mixtures import PAPER
-from amortized_kde.research.tasks.pool import make_pool
 from amortized_kde.research.tasks.sampling import empty_parts
+from amortized_kde.research.tasks.worlds import make_pool
 
 Sizes = int | range | Sequence[int] | Index
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index
-from amortized_kde.data.sample import Samples
 from amortized_kde.ensembles.dressing import Dressing
 from amortized_kde.learned.adaptive.features import describe
 from amortized_kde.learned.adaptive.network import Standards
 from amortized_kde.learned.model import Model
 from amortized_kde.learned.store import ARCHITECTURES
+from amortized_kde.research.tasks.batch import FlatSamples
 from amortized_kde.research.tasks.broad.kinds import BOTH, NONE
 from amortized_kde.research.training.archive.dressing import fit_dressing
 from amortized_kde.research.training.archive.pairs import Pairs
@@ -32,11 +32,9 @@ _FITS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class PairBatch:
+class PairBatch(FlatSamples):
     """Pairs as tasks: ascending samples, one after the other, and the bounds of all."""
 
-    values: Array
-    offsets: Index
     lower: Array
     upper: Array
     known_bounds: Index
@@ -49,19 +47,6 @@ class PairBatch:
         lower, upper = (np.full(len(pairs), end) for end in pairs.bounds)
         known_bounds = np.full(len(pairs), BOTH if np.isfinite(pairs.bounds).all() else NONE)
         return cls(pairs.members[there].astype(np.float64), offsets, lower, upper, known_bounds)
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-    @property
-    def sizes(self) -> Index:
-        """The number of members of each."""
-        return np.diff(self.offsets)
-
-    @property
-    def samples(self) -> Samples:
-        """The samples as the rest of the package takes them."""
-        return Samples(self.values, self.offsets, (len(self),), np.zeros(len(self), bool))
 
 
 class ArchiveSource:
