@@ -58,7 +58,7 @@ def test_places_ascend_between_the_points_and_masses_stay(sample, exponent):
         assert np.all(np.diff(level.places) >= 0.0)
         assert points[0] <= level.places[0]
         assert level.places[-1] <= points[-1]
-        assert np.all(np.diff(level.after) >= 0)
+        assert np.all(np.diff(level.anchor) >= 0)
         assert level.place.size <= points.size
         total = np.sum(np.broadcast_to(weights, points.size) * at_points(anchors, shares, points.size))
         assert gather.kernels_of(level, shares)[1].sum() == pytest.approx(total, rel=1e-12, abs=1e-300)

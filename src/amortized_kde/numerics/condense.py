@@ -1,9 +1,9 @@
-"""Many kernels of one bandwidth replaced by few that make the same sum.
+"""Replace many kernels of one bandwidth by few with the same sum.
 
 Across a cell a quarter of a bandwidth wide, a kernel seen from x is a smooth function of its place: between sixteen
-Chebyshev nodes its interpolation errs by 1e-17 of it where x is nine bandwidths away, 1e-13 where x is fourteen. So the
-kernels of a cell may be exchanged for sixteen at the nodes, each with the sum of the coefficients times the node's
-interpolation weight. Some of those are negative: such kernels serve for sums, not for draws.
+Chebyshev nodes its interpolation errs by 1e-17 of it where x is nine bandwidths away, 1e-13 where x is fourteen. So
+sixteen kernels at the nodes can replace those of a cell, each with the sum of the coefficients times the node's
+interpolation weight. Some of these are negative: such kernels serve for sums, not for draws.
 """
 
 import math
@@ -13,40 +13,43 @@ import numpy as np
 from amortized_kde._types import Array
 from amortized_kde.numerics.jit import entry
 
-# Sums that are smaller than exp(-60) of the largest there can be see places fourteen bandwidths away.
+# Sums below exp(-60) of the largest possible one come from places about fourteen bandwidths away or farther.
 FAITHFUL = -60.0
-# Below this a direct sum is quick, and nothing has to be compiled.
-_FEW = 8192
-# So many cells make a bandwidth.
+# Below this many kernels a direct sum is quick, and nothing has to be compiled.
+_CONDENSED_FROM = 8192
 CELLS_PER_BANDWIDTH = 4.0
-_NODES = 16
+NODES_PER_CELL = 16
+# Kernels summed at a time.
 _LANES = 64
 
-_ANGLES = (np.arange(_NODES)[::-1] + 0.5) * (math.pi / _NODES)
-# Column j holds 2/16 T_j at the nodes (1/16 for j = 0): what turns Chebyshev moments into weights at the nodes.
-_FROM_MOMENTS = np.cos(_ANGLES[:, None] * np.arange(_NODES)) * (np.where(np.arange(_NODES) == 0, 1.0, 2.0) / _NODES)
+_ANGLES = (np.arange(NODES_PER_CELL)[::-1] + 0.5) * (math.pi / NODES_PER_CELL)
+NODES = np.cos(_ANGLES)
+# Column j holds 2/16 T_j at the nodes (1/16 for j = 0): it turns Chebyshev moments into coefficients at the nodes.
+FROM_MOMENTS = np.cos(_ANGLES[:, None] * np.arange(NODES_PER_CELL)) * (
+    np.where(np.arange(NODES_PER_CELL) == 0, 1.0, 2.0) / NODES_PER_CELL
+)
 
 
 def condense(places: Array, coefficients: Array, bandwidth: float) -> tuple[Array, Array]:
-    """Give the kernels as they are, or if they are many and close together, fewer with the same sum."""
-    if places.size < _FEW:
+    """Return fewer kernels with the same sum if they are many and close together, otherwise the same arrays."""
+    if places.size < _CONDENSED_FROM:
         return places, coefficients
     out = np.empty((2, places.size))
-    count = _condense(places, coefficients, bandwidth / CELLS_PER_BANDWIDTH, np.cos(_ANGLES), _FROM_MOMENTS, out)
+    count = _condense(places, coefficients, bandwidth / CELLS_PER_BANDWIDTH, NODES, FROM_MOMENTS, out)
     return (places, coefficients) if 2 * count > places.size else (out[0, :count].copy(), out[1, :count].copy())
 
 
 @entry
-def _condense(places: Array, coefficients: Array, width: float, nodes: Array, weights: Array, out: Array) -> int:
-    """Write places and coefficients of fewer kernels to `out` (2, n), and give how many."""
-    t, now, before, moments = np.empty(_LANES), np.empty(_LANES), np.empty(_LANES), np.empty(_NODES)
+def _condense(places: Array, coefficients: Array, width: float, nodes: Array, from_moments: Array, out: Array) -> int:
+    """Write places and coefficients of fewer kernels to `out` (2, n), and return their number."""
+    t, now, before, moments = np.empty(_LANES), np.empty(_LANES), np.empty(_LANES), np.empty(NODES_PER_CELL)
     count = i = 0
     while i < places.size:
         centre = places[0] + (math.floor((places[i] - places[0]) / width) + 0.5) * width
         stop = i + 1
         while stop < places.size and places[stop] - centre < 0.5 * width:
             stop += 1
-        if stop - i <= _NODES:
+        if stop - i <= NODES_PER_CELL:
             for j in range(i, stop):
                 out[0, count], out[1, count] = places[j], coefficients[j]
                 count += 1
@@ -60,7 +63,7 @@ def _condense(places: Array, coefficients: Array, width: float, nodes: Array, we
                 now[j] = coefficients[i + j]
                 before[j] = t[j] * now[j]
             # T_j = 2 t T_(j-1) - T_(j-2), begun with T_0 and T_(-1) = T_1, and times the coefficient throughout.
-            for q in range(_NODES):
+            for q in range(NODES_PER_CELL):
                 moment = 0.0
                 for j in range(size):
                     moment += now[j]
@@ -69,9 +72,9 @@ def _condense(places: Array, coefficients: Array, width: float, nodes: Array, we
                     now[j] = following
                 moments[q] += moment
             i += size
-        for node in range(_NODES):
+        for node in range(NODES_PER_CELL):
             out[0, count], out[1, count] = centre + 0.5 * width * nodes[node], 0.0
-            for q in range(_NODES):
-                out[1, count] += weights[node, q] * moments[q]
+            for q in range(NODES_PER_CELL):
+                out[1, count] += from_moments[node, q] * moments[q]
             count += 1
     return count

@@ -1,124 +1,195 @@
-"""The points of a large sample gathered to few places, once for all bandwidths and whatever shares of them are asked.
+"""Condense the points of a large sample to few places, once for all bandwidths and for any shares.
 
-Seen from a distance that is large beside a cell, a kernel is a smooth function of its place, so that sixteen kernels at
-Chebyshev nodes can stand for all of the cell (`condense.py`). Here a node keeps two masses instead of a coefficient.
-Shares lie linearly in rank between two anchors: a point that is the part t of the way from one to the next leaves 1 - t
-of its weight as mass `low`, which takes the first anchor's shares, and t as mass `high`, which takes the second's.
-Nodes of nodes are nodes again, exactly, so wider cells are made from narrower ones.
+As in `condense.py`, sixteen kernels at Chebyshev nodes stand for all of a cell that is narrow beside the bandwidth.
+Here a node keeps two masses instead of a coefficient, because shares are linear in rank between anchors: a point at the
+fraction t of the way from one anchor to the next leaves 1 - t of its weight as mass `low`, which takes the shares of
+the first anchor, and t as mass `high`, which takes those of the second. Condensing nodes again is exact, so wider cells
+are made from narrower ones.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from amortized_kde._types import Array, Index
+from amortized_kde.numerics.condense import FROM_MOMENTS, NODES, NODES_PER_CELL
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.threads import run_in_pieces
 
-_NODES = 16
-# Points that are added at a time; fewer are filled up to a multiple of a few registers, for single ones are slow.
-_LANES, _FILL = 128, 32
-# Points are gathered in so many runs, however many threads take them, so that their number changes nothing.
+# Entries summed at a time, padded to a multiple of a few SIMD registers: a remainder would be summed one by one.
+_LANES, _PADDING = 128, 32
+# Points are gathered in this many runs for any number of threads, so that threads do not change the result.
 _RUNS = 16
-# Operations a point, for the threads.
-_WORK = 50.0
-
-_ANGLES = (np.arange(_NODES)[::-1] + 0.5) * (math.pi / _NODES)
-_AT = np.cos(_ANGLES)
-# Column j holds 2/16 T_j at the nodes (1/16 for j = 0): what turns Chebyshev moments into weights at the nodes.
-_FROM_MOMENTS = np.cos(_ANGLES[:, None] * np.arange(_NODES)) * (np.where(np.arange(_NODES) == 0, 1.0, 2.0) / _NODES)
+# Operations for each point, from which the number of threads follows.
+_OPERATIONS = 50.0
 
 
 class Gathered(NamedTuple):
-    """Cells, each a run of places and of entries that say which masses are there.
+    """Cells of places, ascending, and entries with the masses there.
 
-    Cell c has the places ``cells[c, 0]:cells[c + 1, 0]`` and the entries ``cells[c, 1]:cells[c + 1, 1]``. Places
-    ascend. Entry e is about the place number ``place[e]`` and the points from anchor number ``after[e]`` to the next;
-    these ascend too, and a place may have several entries.
+    Cell c has the places ``cells[c, 0]:cells[c + 1, 0]`` and the entries ``cells[c, 1]:cells[c + 1, 1]``. Entry e holds
+    the masses `low` and `high`, at the place number ``place[e]``, of points between the anchors number ``anchor[e]``,
+    ascending, and ``anchor[e] + 1``. A place can have several entries.
     """
 
     cells: Index
     places: Array
     place: Index
-    after: Index
+    anchor: Index
     low: Array
     high: Array
 
 
+class _Block(NamedTuple):
+    """Scratch for up to `_LANES` entries of one cell and anchor, and the Chebyshev moments (2, 16) of both masses."""
+
+    t: Array
+    low: Array
+    high: Array
+    now: Array
+    before: Array
+    moments: Array
+
+
 def gather(points: Array, weights: Array, anchors: Index, width: float, *, threads: int | None = None) -> Gathered:
-    """Gather ascending points (n,) in cells not wider than `width`.
+    """Gather ascending points (n,) in cells at most `width` wide.
 
     `weights` are (n,), or (1,) if they are all the same. The first anchor has the rank 0 and the last n - 1.
     """
-    n, none = points.size, np.zeros(0, np.int64)
-    alone = Gathered(np.zeros((0, 2), np.int64), _read_only(points.view()), none, none, np.zeros(0), np.zeros(0))
-    edges = (n * np.arange(_RUNS + 1) // _RUNS).tolist()
+    edges = (points.size * np.arange(_RUNS + 1) // _RUNS).tolist()
     runs = {}
 
-    def work(start: int, stop: int) -> None:
-        for run in range(start, stop):
-            runs[run] = _gathered(alone, weights, anchors, width, edges[run], edges[run + 1])
+    def gather_runs(first: int, last: int) -> None:
+        for run in range(first, last):
+            runs[run] = wider(_each_point(points, weights, anchors, edges[run], edges[run + 1]), width)
 
-    run_in_pieces(work, _RUNS, operations=_WORK * n, threads=threads)
+    run_in_pieces(gather_runs, _RUNS, operations=_OPERATIONS * points.size, threads=threads)
     return _joined([runs[run] for run in range(_RUNS)])
 
 
 def wider(gathered: Gathered, width: float) -> Gathered:
-    """Give the same in cells not wider than `width`, made of whole ones of those that it has."""
-    return _gathered(gathered, np.ones(1), np.zeros(2, np.int64), width, 0, len(gathered.cells) - 1)
+    """Return cells at most `width` wide, each made of whole cells of those given."""
+    out = _empty(gathered.place.size)
+    cells, places, entries = _gather(gathered, width, NODES, FROM_MOMENTS, _new_block(), out)
+    # Copies of the used parts, because views would keep the whole arrays in memory.
+    return Gathered(
+        out.cells[: cells + 1].copy(),
+        _read_only(out.places[:places].copy()),
+        *(part[:entries].copy() for part in (out.place, out.anchor, out.low, out.high)),
+    )
 
 
 def kernels_of(gathered: Gathered, shares: Array) -> tuple[Array, Array]:
-    """Give places and coefficients of kernels with these shares at the anchors, without those that have none."""
-    masses = gathered.low * shares[gathered.after] + gathered.high * shares[gathered.after + 1]
+    """Return places and coefficients of the kernels with these shares at the anchors, without those that have none."""
+    masses = gathered.low * shares[gathered.anchor] + gathered.high * shares[gathered.anchor + 1]
     coefficients = np.asarray(np.bincount(gathered.place, masses, minlength=gathered.places.size), float)
     used = coefficients != 0.0
     return (gathered.places, coefficients) if used.all() else (gathered.places[used], coefficients[used])
 
 
-def _gathered(given: Gathered, weights: Array, anchors: Index, width: float, start: int, stop: int) -> Gathered:
-    """Run the loop, with room for as many entries as there are."""
-    most = given.place.size or stop - start
-    cells, places = np.empty((most + 1, 2), np.int64), np.empty(most)
-    index, after, low, high = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most), np.empty(most)
-    made, used, count = _gather(
-        *given, weights, anchors, width, start, stop, _AT, _FROM_MOMENTS, cells, places, index, after, low, high
-    )
-    # Copies, for a part of an array keeps the whole.
-    return Gathered(
-        cells[: made + 1].copy(),
-        _read_only(places[:used].copy()),
-        index[:count].copy(),
-        after[:count].copy(),
-        low[:count].copy(),
-        high[:count].copy(),
-    )
+def _each_point(points: Array, weights: Array, anchors: Index, start: int, stop: int) -> Gathered:
+    """The points start .. stop - 1, each in its own cell with one place and one entry."""
+    numbers = np.arange(stop - start + 1)
+    edges = np.concatenate([[start], np.clip(anchors[1:-1], start, stop), [stop]])
+    anchor = np.repeat(np.arange(anchors.size - 1), np.diff(edges))
+    fraction = (numbers[:-1] + start - anchors[anchor]) * (1.0 / np.diff(anchors))[anchor]
+    weights = weights if weights.size == 1 else weights[start:stop]
+    cells, places = np.stack([numbers, numbers], axis=1), _read_only(points[start:stop])
+    return Gathered(cells, places, numbers[:-1], anchor, weights * (1.0 - fraction), weights * fraction)
+
+
+def _new_block() -> _Block:
+    t, low, high, now, before = np.empty((5, _LANES))
+    return _Block(t, low, high, now, before, np.empty((2, NODES_PER_CELL)))
+
+
+def _empty(entries: int) -> Gathered:
+    """Uninitialised arrays for at most this many entries."""
+    place, anchor = np.empty((2, entries), np.int64)
+    places, low, high = np.empty((3, entries))
+    return Gathered(np.empty((entries + 1, 2), np.int64), places, place, anchor, low, high)
 
 
 def _read_only(places: Array) -> Array:
-    """Such arrays are another type to the compiler, and the points of a density are of it."""
+    """Read-only arrays are another type to the compiler, and the points of a density are read-only."""
     places.flags.writeable = False
     return places
 
 
 def _joined(runs: list[Gathered]) -> Gathered:
-    """One after the other."""
+    """The runs one after the other."""
     before = np.cumsum([[0, 0], *(run.cells[-1] for run in runs)], axis=0)
     cells = [run.cells[:-1] + start for run, start in zip(runs, before[:-1], strict=True)]
-    index = [run.place + start for run, start in zip(runs, before[:-1, 0], strict=True)]
-    places, after, low, high = (np.concatenate([run[k] for run in runs]) for k in (1, 3, 4, 5))
-    return Gathered(np.concatenate([*cells, before[-1:]]), _read_only(places), np.concatenate(index), after, low, high)
+    return Gathered(
+        np.concatenate([*cells, before[-1:]]),
+        _read_only(np.concatenate([run.places for run in runs])),
+        np.concatenate([run.place + start for run, start in zip(runs, before[:-1, 0], strict=True)]),
+        np.concatenate([run.anchor for run in runs]),
+        np.concatenate([run.low for run in runs]),
+        np.concatenate([run.high for run in runs]),
+    )
+
+
+@entry
+def _gather(
+    given: Gathered, width: float, nodes: Array, from_moments: Array, block: _Block, out: Gathered
+) -> tuple[int, int, int]:
+    """Gather whole cells, and return the numbers of cells, places and entries written to `out`.
+
+    The entries of a cell are kept as they are if nodes would not be fewer.
+    """
+    made, used, count, c, stop = 0, 0, 0, 0, given.cells.shape[0] - 1
+    while c < stop:
+        d = _cells_within(given.cells, given.places, c, stop, width)
+        first, last = given.cells[c, 0], given.cells[d, 0]
+        e, end = given.cells[c, 1], given.cells[d, 1]
+        a, z = given.anchor[e], given.anchor[end - 1]
+        half = 0.5 * (given.places[last - 1] - given.places[first])
+        centre = given.places[first] + half
+        # For ties one place is enough.
+        number = NODES_PER_CELL if half > 0.0 else 1
+        kept = number * (z - a + 1) >= end - e
+        out.cells[made, 0] = used
+        out.cells[made, 1] = count
+        made += 1
+        for i in range(e, end if kept else e):
+            place = used + given.place[i] - first
+            out.places[place] = given.places[given.place[i]]
+            out.place[count] = place
+            out.anchor[count] = given.anchor[i]
+            out.low[count] = given.low[i]
+            out.high[count] = given.high[i]
+            count += 1
+        for s in range(a, a if kept else z + 1):
+            e = _add_entries(given, e, end, s, centre, half, block)
+            for k in range(number):
+                out.places[used + k] = centre + half * nodes[k]
+                out.place[count] = used + k
+                out.anchor[count] = s
+                low, high = block.moments[0, 0], block.moments[1, 0]
+                if number > 1:
+                    low, high = 0.0, 0.0
+                    for q in range(NODES_PER_CELL):
+                        low += from_moments[k, q] * block.moments[0, q]
+                        high += from_moments[k, q] * block.moments[1, q]
+                out.low[count] = low
+                out.high[count] = high
+                count += 1
+        used += last - first if kept else number
+        c = d
+    out.cells[made, 0] = used
+    out.cells[made, 1] = count
+    return made, used, count
 
 
 @compiled
-def _cell_end(cells: Index, places: Array, c: int, stop: int, width: float, raw: bool) -> int:
-    """Give the first cell after c that lies farther than `width` from where that begins."""
-    first, d, step = places[c if raw else cells[c, 0]], c + 1, 1
-    # Longer steps as long as they succeed, then shorter ones until not even one does.
+def _cells_within(cells: Index, places: Array, c: int, stop: int, width: float) -> int:
+    """The first cell after c that ends farther than `width` from where c begins."""
+    first, d, step = places[cells[c, 0]], c + 1, 1
+    # Steps double while they succeed, then halve until not even one does.
     while step > 0:
         ahead = d + step
-        if ahead <= stop and places[ahead - 1 if raw else cells[ahead, 0] - 1] - first <= width:
+        if ahead <= stop and places[cells[ahead, 0] - 1] - first <= width:
             d, step = ahead, 2 * step
         else:
             step //= 2
@@ -126,13 +197,37 @@ def _cell_end(cells: Index, places: Array, c: int, stop: int, width: float, raw:
 
 
 @compiled
+def _add_entries(given: Gathered, e: int, end: int, anchor: int, centre: float, half: float, block: _Block) -> int:
+    """Sum the moments of the entries from e on that belong to an anchor, and return the first that does not."""
+    per_half = 1.0 / half if half > 0.0 else 0.0
+    for q in range(NODES_PER_CELL):
+        block.moments[0, q] = 0.0
+        block.moments[1, q] = 0.0
+    while e < end and given.anchor[e] == anchor:
+        size = 0
+        while size < _LANES and e < end and given.anchor[e] == anchor:
+            block.t[size] = (given.places[given.place[e]] - centre) * per_half
+            block.low[size] = given.low[e]
+            block.high[size] = given.high[e]
+            size += 1
+            e += 1
+        padded = (size + _PADDING - 1) // _PADDING * _PADDING
+        for j in range(size, padded):
+            block.t[j] = 0.0
+            block.low[j] = 0.0
+            block.high[j] = 0.0
+        _add_moments(block.t, block.low, block.high, block.now, block.before, padded, block.moments)
+    return e
+
+
+@compiled
 def _add_moments(t: Array, low: Array, high: Array, now: Array, before: Array, size: int, moments: Array) -> None:
-    """Add the sums of T_q(t) times either mass to moments[0, q] and moments[1, q]."""
+    """Add the sums of T_q(t) times both masses to moments[0, q] and moments[1, q]."""
     for j in range(size):
         now[j] = 1.0
         before[j] = t[j]
-    # T_q = 2 t T_(q-1) - T_(q-2), begun with T_0 and T_(-1) = T_1. Four at a time, for memory is slower than sums.
-    for q in range(0, _NODES, 4):
+    # T_q = 2 t T_(q-1) - T_(q-2), begun with T_0 and T_(-1) = T_1. Four at a time, because memory is slower than sums.
+    for q in range(0, NODES_PER_CELL, 4):
         low_0, low_1, low_2, low_3 = 0.0, 0.0, 0.0, 0.0
         high_0, high_1, high_2, high_3 = 0.0, 0.0, 0.0, 0.0
         for j in range(size):
@@ -158,110 +253,3 @@ def _add_moments(t: Array, low: Array, high: Array, now: Array, before: Array, s
         moments[1, q + 1] += high_1
         moments[1, q + 2] += high_2
         moments[1, q + 3] += high_3
-
-
-@entry
-def _gather(
-    cells: Index,
-    places: Array,
-    index: Index,
-    after: Index,
-    low: Array,
-    high: Array,
-    weights: Array,
-    anchors: Index,
-    width: float,
-    start: int,
-    stop: int,
-    at: Array,
-    from_moments: Array,
-    out_cells: Index,
-    out_places: Array,
-    out_index: Index,
-    out_after: Index,
-    out_low: Array,
-    out_high: Array,
-) -> tuple[int, int, int]:
-    """Write wider cells made of cells start .. stop - 1, and give how many cells, places and entries these have.
-
-    Without entries the places are the points of a sample: each is a cell with one entry, of which the anchors tell. The
-    entries of a cell stay as they are if they would not become fewer.
-    """
-    raw, equal, most = index.size == 0, weights.size == 1, anchors.size - 2
-    t, below, above = np.empty(_LANES), np.empty(_LANES), np.empty(_LANES)
-    now, before, moments = np.empty(_LANES), np.empty(_LANES), np.empty((2, _NODES))
-    made, used, count, a, c = 0, 0, 0, 0, start
-    while c < stop:
-        d = _cell_end(cells, places, c, stop, width, raw)
-        first, last = c, d
-        e, end = c, d
-        if not raw:
-            first, last, e, end = cells[c, 0], cells[d, 0], cells[c, 1], cells[d, 1]
-        while raw and a < most and anchors[a + 1] <= e:
-            a += 1
-        a = a if raw else after[e]
-        z = a if raw else after[end - 1]
-        while raw and z < most and anchors[z + 1] < end:
-            z += 1
-        half = 0.5 * (places[last - 1] - places[first])
-        centre, per_half = places[first] + half, 1.0 / half if half > 0.0 else 0.0
-        # Of ties one place is enough.
-        nodes = _NODES if half > 0.0 else 1
-        stays = nodes * (z - a + 1) >= end - e
-        out_cells[made, 0] = used
-        out_cells[made, 1] = count
-        made += 1
-        for s in range(a, z + 1):
-            f = (anchors[s + 1] if s < z else end) if raw else e
-            while not raw and f < end and after[f] == s:
-                f += 1
-            per_rank = 1.0 / (anchors[s + 1] - anchors[s]) if raw else 0.0
-            for q in range(_NODES):
-                moments[0, q] = 0.0
-                moments[1, q] = 0.0
-            while e < f:
-                size = min(_LANES, f - e)
-                for j in range(size if raw else 0):
-                    weight, part = weights[0 if equal else e + j], (e + j - anchors[s]) * per_rank
-                    t[j] = places[e + j]
-                    below[j] = weight * (1.0 - part)
-                    above[j] = weight * part
-                for j in range(0 if raw else size):
-                    t[j] = places[index[e + j]]
-                    below[j] = low[e + j]
-                    above[j] = high[e + j]
-                for j in range(size if stays else 0):
-                    place = used - first + (e + j if raw else index[e + j])
-                    out_places[place] = t[j]
-                    out_index[count] = place
-                    out_after[count] = s
-                    out_low[count] = below[j]
-                    out_high[count] = above[j]
-                    count += 1
-                if not stays:
-                    filled = (size + _FILL - 1) // _FILL * _FILL
-                    for j in range(size, filled):
-                        t[j] = centre
-                        below[j] = 0.0
-                        above[j] = 0.0
-                    for j in range(filled):
-                        t[j] = (t[j] - centre) * per_half
-                    _add_moments(t, below, above, now, before, filled, moments)
-                e += size
-            for k in range(0 if stays else nodes):
-                out_places[used + k] = centre + half * at[k]
-                out_index[count] = used + k
-                out_after[count] = s
-                out_low[count], out_high[count] = moments[0, 0], moments[1, 0]
-                if nodes > 1:
-                    one, two = 0.0, 0.0
-                    for q in range(_NODES):
-                        one += from_moments[k, q] * moments[0, q]
-                        two += from_moments[k, q] * moments[1, q]
-                    out_low[count], out_high[count] = one, two
-                count += 1
-        used += last - first if stays else nodes
-        c = d
-    out_cells[made, 0] = used
-    out_cells[made, 1] = count
-    return made, used, count

@@ -1,7 +1,6 @@
 """Sums of Gaussian kernels: q(x) = sum over rungs k and their places i of c_ki phi((x - x_ki)/h_k)/h_k.
 
-One description serves one bandwidth and many, `Rungs`. All sums are direct and in float64; their logarithm is exact
-however far the argument lies from the places.
+Sums are direct and in float64; their logarithms are exact at any distance from the places.
 """
 
 import math
@@ -14,12 +13,12 @@ from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 
-# Terms smaller than exp(-38) = 3e-17 of a lower bound of the sum, all of them together, are left out.
+# Terms that together are less than exp(-38) = 3e-17 of a lower bound of the sum are left out.
 _NEGLIGIBLE = 38.0
-# A sum below this was shifted too far (weights over hundreds of decades); it is done again with its true maximum.
+# A sum below this was shifted too far (weights over hundreds of decades); it is summed again, relative to its maximum.
 _TOO_SMALL = 1e-200
-# Such a sum, exp(-460) of the largest term at best, is nothing beside what is larger than exp(-400) of it.
-_NEVER = 400.0
+# Such a sum, at most exp(-460) of the largest possible term, does not matter beside exp(-400) of that term.
+_DOMINATED = 400.0
 
 
 class Rungs(NamedTuple):
@@ -35,37 +34,37 @@ class Rungs(NamedTuple):
 
     @property
     def spread(self) -> Array:
-        """Each kernel's bandwidth."""
+        """Bandwidth of each kernel."""
         return np.repeat(self.bandwidths, np.diff(self.offsets))
 
     def mirrored(self) -> "Rungs":
-        """Give the same kernels with the axis turned around."""
+        """Return the kernels of q(-x)."""
         offsets = self.offsets[-1] - self.offsets[::-1]
         return Rungs(-self.places[::-1], self.coefficients[::-1], offsets, self.bandwidths[::-1])
 
 
 class Peaks(NamedTuple):
-    """Rungs as their sums want them: coefficients as shares of the rung's largest, and the logarithm of its peak."""
+    """Rungs prepared for sums: coefficients relative to the largest of the rung, and the log-density of its peak."""
 
     places: Array
-    shares: Array
+    relative: Array
     offsets: Index
     bandwidths: Array
     peaks: Array
 
 
 def peaks_of(rungs: Rungs) -> Peaks:
-    """Divide the coefficients of each rung by the largest."""
+    """Return the rungs with the coefficients of each divided by the largest."""
     largest = np.maximum.reduceat(np.abs(rungs.coefficients), rungs.offsets[:-1])
-    shares = rungs.coefficients / np.repeat(largest, np.diff(rungs.offsets))
+    relative = rungs.coefficients / np.repeat(largest, np.diff(rungs.offsets))
     peaks = np.log(largest / rungs.bandwidths) - 0.5 * math.log(2.0 * math.pi)
-    return Peaks(rungs.places, shares, rungs.offsets, rungs.bandwidths, peaks)
+    return Peaks(rungs.places, relative, rungs.offsets, rungs.bandwidths, peaks)
 
 
 def log_density(ladder: Peaks, at: Array, known: Array, *, condensed: bool = False) -> Array:
-    """Give the logarithm of exp(known) + q at each of `at`; NaN stays NaN, and at infinity nothing is added.
+    """Return the logarithm of exp(known) + q at each of `at`; NaN stays NaN, and at infinity q is 0.
 
-    Terms that are negligible beside exp(known) are left out. Sums that `condensed` kernels cannot give are NaN.
+    Terms that are negligible beside exp(known) are left out. Sums that are too small for `condensed` kernels are NaN.
     """
     out = np.empty(at.size)
     _log_density(*ladder, at, known, out)
@@ -77,7 +76,7 @@ def log_density(ladder: Peaks, at: Array, known: Array, *, condensed: bool = Fal
 
 @compiled
 def first_in(places: Array, low: int, high: int, x: float) -> int:
-    """Give the first index in [low, high) whose place is >= x, else `high`; a slice would take longer to compile."""
+    """Return the first index in [low, high) whose place is >= x, or `high`; a slice would take longer to compile."""
     while low < high:
         middle = (low + high) // 2
         if places[middle] < x:
@@ -89,23 +88,23 @@ def first_in(places: Array, low: int, high: int, x: float) -> int:
 
 @compiled
 def _log_density_at(
-    places: Array, shares: Array, offsets: Index, bandwidths: Array, peaks: Array, x: float, known: float
+    places: Array, relative: Array, offsets: Index, bandwidths: Array, peaks: Array, x: float, known: float
 ) -> float:
     """Logarithm of the sum at x, without terms that are negligible beside it or beside exp(known); NaN if too small."""
     lower, upper = known, -math.inf
     for k in range(bandwidths.size):
         nearest = first_in(places, offsets[k], offsets[k + 1], x)
-        beyond = nearest == offsets[k + 1]
-        if beyond or (nearest > offsets[k] and x - places[nearest - 1] < places[nearest] - x):
+        is_past_last = nearest == offsets[k + 1]
+        if is_past_last or (nearest > offsets[k] and x - places[nearest - 1] < places[nearest] - x):
             nearest -= 1
         u = (x - places[nearest]) / bandwidths[k]
         at_best = peaks[k] - 0.5 * u * u
-        at_least = at_best + math.log(abs(shares[nearest]))
+        at_least = at_best + math.log(abs(relative[nearest]))
         upper = at_best if at_best > upper else upper
         lower = at_least if at_least > lower else lower
     total, floor = 0.0, lower - _NEGLIGIBLE - math.log(places.size)
     for k in range(bandwidths.size):
-        # Weights over hundreds of decades: no window can be told from the nearest point.
+        # Weights over hundreds of decades: the nearest point does not bound the window.
         if peaks[k] <= floor or upper - lower >= 600.0:
             continue
         reach = bandwidths[k] * math.sqrt(2.0 * (peaks[k] - floor))
@@ -115,31 +114,31 @@ def _log_density_at(
         part = 0.0
         for i in range(start, stop):
             u = (x - places[i]) * per_bandwidth
-            part += shares[i] * exp_nonpositive(max(min(shift - 0.5 * u * u, 0.0), LOWEST_EXPONENT))
+            part += relative[i] * exp_nonpositive(max(min(shift - 0.5 * u * u, 0.0), LOWEST_EXPONENT))
         total += part
     if total >= _TOO_SMALL:
         return upper + math.log(total)
-    return -math.inf if known > upper - _NEVER else math.nan
+    return -math.inf if known > upper - _DOMINATED else math.nan
 
 
 @entry
 def _log_density(
-    places: Array, shares: Array, offsets: Index, bandwidths: Array, peaks: Array, at: Array, known: Array, out: Array
+    places: Array, relative: Array, offsets: Index, bandwidths: Array, peaks: Array, at: Array, known: Array, out: Array
 ) -> None:
     """Write the logarithm of q, NaN where the sum is too small to be right."""
     for j in range(at.size):
         out[j] = math.nan if math.isnan(at[j]) else -math.inf
         if math.isfinite(at[j]):
-            out[j] = _log_density_at(places, shares, offsets, bandwidths, peaks, at[j], known[j])
+            out[j] = _log_density_at(places, relative, offsets, bandwidths, peaks, at[j], known[j])
 
 
 def _exact_log_sum(ladder: Peaks, x: float) -> float:
-    """The slow sure way: every term, relative to the largest."""
+    """The sum of every term, relative to the largest: slow, but never too small."""
     sizes = np.diff(ladder.offsets)
     u = (x - ladder.places) / np.repeat(ladder.bandwidths, sizes)
-    # Squares of 1e200 bandwidths overflow, as they should.
+    # Squares of 1e200 bandwidths overflow to infinity, whose exponential is the correct 0.
     with np.errstate(over="ignore"):
-        return float(logsumexp(np.repeat(ladder.peaks, sizes) + np.log(ladder.shares) - 0.5 * u * u))
+        return float(logsumexp(np.repeat(ladder.peaks, sizes) + np.log(ladder.relative) - 0.5 * u * u))
 
 
 @entry
@@ -155,14 +154,14 @@ def log_density_rows(
     start: int,
     stop: int,
 ) -> None:
-    """Write the log-densities of many samples, row r of `at` (rows, m) under sample r with its own bandwidth.
+    """Write the log-densities of many samples: row r of `at` (rows, m) under sample r with ``bandwidths[r]``.
 
     NaN where weights over hundreds of decades leave a sum too small to be right.
     """
     longest = 1
     for row in range(start, stop):
         longest = max(longest, offsets[row + 1] - offsets[row])
-    shares, whole = np.ones(longest), np.zeros(2, np.int64)
+    relative, whole = np.ones(longest), np.zeros(2, np.int64)
     bounded = lower > -math.inf or upper < math.inf
     for row in range(start, stop):
         points = values[offsets[row] : offsets[row + 1]]
@@ -172,18 +171,18 @@ def log_density_rows(
             continue
         mass = float(points.size)
         if weights is not None:
-            # Relative to the largest, as `_log_density_at` wants them.
-            own = weights[offsets[row] : offsets[row + 1]]
-            shares[: points.size] = own / own.max()
-            mass = shares[: points.size].sum()
+            # Relative to the largest, as `_log_density_at` expects.
+            given = weights[offsets[row] : offsets[row + 1]]
+            relative[: points.size] = given / given.max()
+            mass = relative[: points.size].sum()
         if bounded:
             mass = 0.0
             for i in range(points.size):
-                mass += shares[i] * central_mass((lower - points[i]) / h[0], (upper - points[i]) / h[0])
+                mass += relative[i] * central_mass((lower - points[i]) / h[0], (upper - points[i]) / h[0])
         peaks = np.array([-math.log(mass * h[0]) - 0.5 * math.log(2.0 * math.pi)])
         whole[1] = points.size
         for j in range(at.shape[1]):
             x = at[row, j]
             out[row, j] = math.nan if math.isnan(x) else -math.inf
             if lower <= x <= upper and math.isfinite(x):
-                out[row, j] = _log_density_at(points, shares, whole, h, peaks, x, -math.inf)
+                out[row, j] = _log_density_at(points, relative, whole, h, peaks, x, -math.inf)

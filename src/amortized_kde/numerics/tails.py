@@ -1,9 +1,6 @@
-"""Lower-tail probabilities and quantiles of a sum of Gaussian kernels cut at a lower bound.
+"""Lower-tail probabilities and quantiles of a sum of Gaussian kernels, truncated at a lower bound.
 
-The upper tail is the lower tail of the mirrored places, so each formula is written once. Nothing is compiled here: the
-error function is most of the work. ``prefix[a + k + i]``, with a the offset of rung k, is the sum over its first i
-places of the coefficient times the kernel's mass above the bound: what these contribute to the probability of
-everything below an x that lies far above them.
+The upper tail is the lower tail of the mirrored kernels. Nothing is compiled: the error function dominates the cost.
 """
 
 import math
@@ -17,10 +14,10 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.mixture import Rungs
 
-# Phi(-9.5) = 1e-21 and Phi(-39) underflows.
-_FULL = 9.5
-_NOTHING = 39.0
-# Kernels at a time, which then stay in the cache.
+# In bandwidths: Phi(-9.5) = 1e-21, and Phi(-39) underflows.
+_COMPLETE = 9.5
+_UNDERFLOW = 39.0
+# Pairs of kernels and arguments at a time, few enough to stay in the cache.
 _PAIRS = 1 << 15
 # Bisection alone needs fewer steps than this for any two float64 numbers.
 _MOST_STEPS = 1100
@@ -29,7 +26,12 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 class Tail(NamedTuple):
-    """Rungs, the mass of each kernel below the bound (m,), the prefix (m + r,), and the bound."""
+    """Rungs prepared for their lower tail above `bound`.
+
+    `below` (m,) is the mass of each kernel below the bound. ``prefix[a + k + i]``, with a the offset of rung k, is the
+    sum over its first i kernels of the coefficient times the mass above the bound: their contribution to the
+    probability below any x that lies far above them.
+    """
 
     rungs: Rungs
     below: Array
@@ -38,7 +40,7 @@ class Tail(NamedTuple):
 
 
 def tail_of(rungs: Rungs, bound: float) -> Tail:
-    """Prepare the rungs for their lower tail."""
+    """Return the rungs, prepared for their lower tail."""
     below = ndtr((bound - rungs.places) / rungs.spread)
     above = rungs.coefficients * ndtr((rungs.places - bound) / rungs.spread)
     prefix = np.zeros(rungs.places.size + rungs.bandwidths.size)
@@ -57,7 +59,7 @@ def _quadrature(u: Array, width: Array) -> Array:
 def _mass(u: Array, below: Array, width: Array) -> Array:
     """Phi(u) - Phi(u - width) for kernels u bandwidths below x, of which `below` lies below the bound."""
     mass = ndtr(u) - below
-    # Near the bound the two would cancel.
+    # Near the bound the two terms would cancel.
     close = np.flatnonzero(width * np.maximum(1.0, -u) < 0.1)
     u, width = u[close], width[close]
     mass[close] = width * np.exp(-0.5 * u * u - _LOG_SQRT_2PI) * _quadrature(u, width)
@@ -65,7 +67,7 @@ def _mass(u: Array, below: Array, width: Array) -> Array:
 
 
 def _log_mass(u: Array, width: Array) -> Array:
-    """The logarithm of the same, finite where it underflows."""
+    """Logarithm of `_mass`, finite where that underflows."""
     log = log_ndtr(u)
     log += np.log1p(-np.exp(log_ndtr(u - width) - log))
     close = np.nonzero(width * np.maximum(1.0, -u) < 0.1)
@@ -75,14 +77,14 @@ def _log_mass(u: Array, width: Array) -> Array:
 
 
 def _pieces(counts: Index) -> list[tuple[int, int]]:
-    """Ranges of arguments with about `_PAIRS` kernels in all, or a single argument."""
+    """Ranges of arguments with about `_PAIRS` kernels in total, or with a single argument."""
     ends = np.cumsum(counts)
     edges = np.searchsorted(ends, np.arange(_PAIRS, ends[-1], _PAIRS), side="right")
     return list(pairwise(np.unique([0, *edges, counts.size]).tolist()))
 
 
 def _window_sums(tail: Tail, starts: Index, counts: Index, x: Array, h: Array) -> Array:
-    """Sum over `counts` kernels from `starts` on, of bandwidth h: coefficient times the mass between bound and x."""
+    """Sums of coefficient times mass between bound and x, over `counts` kernels of bandwidth h from `starts` on."""
     sums, rungs = np.zeros(x.size), tail.rungs
     used = np.flatnonzero(counts > 0)
     starts, counts, x, h = starts[used], counts[used], x[used], h[used]
@@ -93,19 +95,19 @@ def _window_sums(tail: Tail, starts: Index, counts: Index, x: Array, h: Array) -
         width = np.repeat((x[first:last] - tail.bound) / h[first:last], count)
         u = (np.repeat(x[first:last], count) - rungs.places[kernel]) / np.repeat(h[first:last], count)
         terms = rungs.coefficients[kernel] * _mass(u, tail.below[kernel], width)
-        # Each sum is pairwise: a hundred thousand equal terms do not add up their rounding.
+        # reduceat sums pairwise: the rounding of a hundred thousand equal terms does not accumulate.
         sums[used[first:last]] = np.add.reduceat(terms, begins)
     return sums
 
 
 def _probability(tail: Tail, x: Array, reach: Array) -> Array:
-    """Probability below x, with the kernels whose centre is at most `reach` bandwidths above x."""
+    """Probability below x, from the kernels whose place is at most `reach` bandwidths above x."""
     rungs = tail.rungs
     shape = rungs.bandwidths.size, x.size
     starts, counts, far = np.empty(shape, np.int64), np.empty(shape, np.int64), np.zeros(x.size)
     for k, h in enumerate(rungs.bandwidths):
         a, b = rungs.offsets[k], rungs.offsets[k + 1]
-        start = np.searchsorted(rungs.places[a:b], x - _FULL * h)
+        start = np.searchsorted(rungs.places[a:b], x - _COMPLETE * h)
         counts[k] = np.searchsorted(rungs.places[a:b], x + reach * h) - start
         starts[k] = a + start
         far += tail.prefix[a + k + start]
@@ -114,17 +116,17 @@ def _probability(tail: Tail, x: Array, reach: Array) -> Array:
 
 
 def _whole_probability(tail: Tail, x: Array, known: Array) -> Array:
-    """Probability below x with all kernels that matter beside it or beside exp(known), unless they underflow."""
-    total = _probability(tail, x, np.full(x.size, _FULL))
-    # What lies farther is negligible beside what was found, or is all there is.
+    """Probability below x from all kernels that matter beside it or beside exp(known), unless they underflow."""
+    total = _probability(tail, x, np.full(x.size, _COMPLETE))
+    # Kernels farther away are negligible beside this sum, unless it is tiny.
     reach = np.sqrt(2.0 * (46.0 - np.maximum(np.log(np.abs(total)), known)))
     more = np.flatnonzero(reach > 10.5)
-    total[more] = _probability(tail, x[more], np.minimum(reach[more], _NOTHING))
+    total[more] = _probability(tail, x[more], np.minimum(reach[more], _UNDERFLOW))
     return total
 
 
 def _exact_log_probability(tail: Tail, x: Array) -> Array:
-    """The slow sure way: every term, relative to the largest."""
+    """Log-probability from every term, relative to the largest: slow, but never underflowing."""
     out, rungs, h = np.empty(x.size), tail.rungs, tail.rungs.spread
     rows = max(1, _PAIRS // rungs.places.size)
     for i in range(0, x.size, rows):
@@ -136,7 +138,7 @@ def _exact_log_probability(tail: Tail, x: Array) -> Array:
 
 
 def log_tail(tail: Tail, at: Array, known: Array, *, condensed: bool = False) -> Array:
-    """Give the logarithm of exp(known) + the probability below each of `at`; NaN stays NaN.
+    """Return the logarithm of exp(known) + the probability below each of `at`; NaN stays NaN.
 
     Terms that are negligible beside exp(known) are left out. Tiny sums of `condensed` kernels are wrong or NaN.
     """
@@ -160,7 +162,7 @@ def invert(
     low: Array,
     high: Array,
 ) -> Array:
-    """Find the x between `low` and `high` whose lower-tail log-probability is each of `log_p`, of one distribution."""
+    """Return the x between `low` and `high` with lower-tail log-probability `log_p`, all of one distribution."""
     return invert_each(lambda x, _: log_probability(x), lambda x, _: log_density(x), log_p, start, low, high)
 
 
@@ -172,9 +174,10 @@ def invert_each(
     low: Array,
     high: Array,
 ) -> Array:
-    """Do the same where each of `log_p` has its own distribution; the functions are told the numbers of those asked.
+    """Return the x between `low` and `high` with lower-tail log-probability `log_p`, each of its own distribution.
 
-    Newton's method, kept inside a shrinking bracket, until x moves no more or the logarithm is right to the last bit.
+    The functions take arguments and the indices of their distributions. Newton's method inside a shrinking bracket,
+    until x no longer moves or the logarithm is right to the last bit.
     """
     x, low, high, left = np.clip(start, low, high), low.copy(), high.copy(), np.arange(start.size)
     lowest = low.copy()
@@ -187,7 +190,7 @@ def invert_each(
         a, b = low[left], high[left]
         steps = [*_steps(here, log_f, target, log_density(here, left), lowest[left]), a + 0.5 * (b - a)]
         settled = (steps[0] == here) | (np.abs(log_f - target) <= 2e-16 * np.maximum(1.0, -target))
-        # The first step that stays inside the bracket is taken, bisection if none does.
+        # The first step that stays inside the bracket, or bisection if none does.
         following = np.select([(a < step) & (step < b) for step in steps], steps, math.nan)
         done = settled | ~((a < following) & (following < b))
         x[left] = np.where(done, here, following)
@@ -196,8 +199,9 @@ def invert_each(
 
 
 def _steps(x: Array, log_f: Array, target: Array, log_density: Array, lowest: Array) -> list[Array]:
-    """Newton's step on the normal quantile of the probability, which for one kernel is linear in x, and another on its
-    logarithm against that of x - lowest, which near a bound is linear too.
+    """Newton's steps on two functions of the probability that can be linear.
+
+    Its normal quantile is linear in x for one kernel; near a bound its logarithm is linear in log(x - lowest).
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         z = ndtri_exp(log_f)
