@@ -75,7 +75,10 @@ def wider(gathered: Gathered, width: float) -> Gathered:
     return Gathered(
         out.cells[: cells + 1].copy(),
         _read_only(out.places[:places].copy()),
-        *(part[:entries].copy() for part in (out.place, out.anchor, out.low, out.high)),
+        out.place[:entries].copy(),
+        out.anchor[:entries].copy(),
+        out.low[:entries].copy(),
+        out.high[:entries].copy(),
     )
 
 
