@@ -26,7 +26,7 @@ def ends(bounds):
 
 
 def normal_mass(low, high):
-    """Phi(high) - Phi(low) in mpmath, taken where the two are small, for then they do not cancel."""
+    """Phi(high) - Phi(low) in mpmath, taken where both are small, so that they do not cancel."""
     return mpmath.ncdf(-low) - mpmath.ncdf(-high) if low > 0 else mpmath.ncdf(high) - mpmath.ncdf(low)
 
 

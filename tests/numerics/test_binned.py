@@ -50,10 +50,10 @@ def test_relative_error_is_below_the_tolerance_wherever_it_answers(sample, expon
     near = rng.choice(points, 60) + bandwidths[-1] * rng.uniform(-11.0, 11.0, 60)
     x = np.concatenate([near, np.linspace(points[0], points[-1], 60)])
     found, exact = binned.binned_density(bins, x, np.zeros(x.size)), exact_density(points, weights, bandwidths, x)
-    told = ~np.isnan(found)
-    assert np.all(np.abs(found - exact)[told] <= binned.TOLERANCE * exact[told])
+    answered = ~np.isnan(found)
+    assert np.all(np.abs(found - exact)[answered] <= binned.TOLERANCE * exact[answered])
     # What it leaves to others is far below all that is seen in a picture.
-    assert np.all(exact[~told] <= 1e-12 * bins.highest)
+    assert np.all(exact[~answered] <= 1e-12 * bins.highest)
 
 
 @pytest.mark.parametrize(("distance", "most"), [(0.0, 3e-14), (3.0, 2e-12), (6.0, 3e-9), (7.5, 3e-7)])
@@ -62,13 +62,13 @@ def test_nodes_of_the_widest_cell_are_off_by_as_much_as_is_stated(distance, most
     nodes = [mpmath.cos((j + mpmath.mpf(1) / 2) * mpmath.pi / 16) for j in range(16)]
     half = mpmath.mpf(1) / (2 * mpmath.mpf(binned.CELLS_PER_BANDWIDTH))
 
-    def share(t, j):
+    def node_weight(t, j):
         others = [node for i, node in enumerate(nodes) if i != j]
         return mpmath.fprod((t - node) / (nodes[j] - node) for node in others)
 
     worst = 0.0
     for t in (mpmath.cos(mpmath.pi * i / 16) for i in range(17)):
-        kernels = (share(t, j) * mpmath.exp(-((distance + half * (t - node)) ** 2) / 2) for j, node in enumerate(nodes))
+        kernels = (node_weight(t, j) * mpmath.exp(-((distance + half * (t - node)) ** 2) / 2) for j, node in enumerate(nodes))
         worst = max(worst, abs(float(mpmath.fsum(kernels) * mpmath.exp(mpmath.mpf(distance) ** 2 / 2) - 1)))
     assert worst <= most
 

@@ -77,7 +77,7 @@ def test_ties_are_one_place():
     points = np.repeat([0.0, 1.0, 5.0], 1000)
     gathered = gather.gather(points, np.ones(1), np.array([0, 2999]), 0.1, threads=1)
     places, coefficients = gather.kernels_of(gathered, np.ones(2))
-    # Runs of points that threads take may cut a tie in two.
+    # A tie can fall into two runs of points.
     assert np.array_equal(np.unique(places), [0.0, 1.0, 5.0])
     assert places.size <= 3 + 16
     np.testing.assert_allclose(np.bincount(np.searchsorted([0.0, 1.0, 5.0], places), coefficients), 1000.0, rtol=1e-12)

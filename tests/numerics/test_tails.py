@@ -34,7 +34,7 @@ def three_rungs(lower=-math.inf, upper=math.inf, n=15, seed=1):
 
 
 def normal_mass(low, high):
-    """Phi(high) - Phi(low), taken where the two are small, for then they do not cancel."""
+    """Phi(high) - Phi(low), taken where both are small, so that they do not cancel."""
     return mpmath.ncdf(-low) - mpmath.ncdf(-high) if low > 0 else mpmath.ncdf(high) - mpmath.ncdf(low)
 
 
