@@ -68,7 +68,9 @@ def test_nodes_of_the_widest_cell_are_off_by_as_much_as_is_stated(distance, most
 
     worst = 0.0
     for t in (mpmath.cos(mpmath.pi * i / 16) for i in range(17)):
-        kernels = (node_weight(t, j) * mpmath.exp(-((distance + half * (t - node)) ** 2) / 2) for j, node in enumerate(nodes))
+        kernels = (
+            node_weight(t, j) * mpmath.exp(-((distance + half * (t - node)) ** 2) / 2) for j, node in enumerate(nodes)
+        )
         worst = max(worst, abs(float(mpmath.fsum(kernels) * mpmath.exp(mpmath.mpf(distance) ** 2 / 2) - 1)))
     assert worst <= most
 
