@@ -58,8 +58,8 @@ def main() -> None:
     rows = []
     excess = {method: np.concatenate(part) for method, part in parts.items()}
     for method, values in excess.items():
-        beyond = values - excess[DENSITY if method in (DENSITY, ADAPTIVE) else SELECTOR]
-        figures = [values.mean(), _error(values), beyond.mean(), _error(beyond)]
+        above = values - excess[DENSITY if method in (DENSITY, ADAPTIVE) else SELECTOR]
+        figures = [values.mean(), _error(values), above.mean(), _error(above)]
         rows.append((method, values.size, options.sweeps, *(f"{figure:.4f}" for figure in figures)))
         print(f"{method:<24} {figures[0]:.4f} ± {figures[1]:.4f}; beyond the best {figures[2]:.4f} ± {figures[3]:.4f}")
     options.out.mkdir(parents=True, exist_ok=True)

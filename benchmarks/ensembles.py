@@ -3,12 +3,12 @@
     python benchmarks/ensembles.py [--ensembles 1000000] [--members 51] [--cluster 200000] [--repeats 5] [--out results]
 
 Members and observation of a cell are drawn from the same known density: normal, with two regimes, skewed, or with heavy
-tails, at a place and scale of its own. Scores are in bits, lower is better, beside that of the true densities. Times
-are the best of the repeats, or of two where one takes longer than 10 s, compiled loops warm. scoringrules.logs_ensemble
-is asked for its numba backend, with its own rule of thumb and with the bandwidths given to us; in one call, as we are,
-and in blocks that fit a cache, which spares it much memory. SciPy loops over the first 2000. Then dask computes the
-scores of --cluster ensembles on one worker process and on two, one compiled thread each, which hold the data already.
-Everything is written to ensembles.csv.
+tails, with its own location and scale. Scores are in bits, lower is better, and compared with those of the true
+densities. Times are the best of the repeats, or of two where one takes longer than 10 s, with warm compiled loops.
+scoringrules.logs_ensemble runs with its numba backend, with its own rule of thumb and with the same given bandwidths;
+in one call, as this package, and in blocks that fit a cache, which need much less memory. SciPy loops over the first
+2000. Then dask computes the scores of --cluster ensembles on one worker process and on two, with one compiled thread
+each and the data already in their memory. Everything is written to ensembles.csv.
 """
 
 import argparse
@@ -35,16 +35,16 @@ from amortized_kde.numerics.threads import available_threads
 
 Array = np.ndarray
 LN2 = math.log(2.0)
-# What must be reached, and of what.
+# Targets: speed relative to scoringrules, and two workers relative to one.
 FASTER, TWO_WORKERS = 5.0, 1.6
 BLOCK, IN_A_LOOP = 5000, 2000
-# What takes longer is timed twice only.
+# In seconds; what takes longer is timed only twice.
 LONG = 10.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: who did what, how long it took, and how well it forecast."""
+    """One line of the table: library, task, time and scores."""
 
     who: str
     what: str
@@ -82,12 +82,12 @@ def _normal(cells: int, size: int, rng: np.random.Generator) -> tuple[Array, Arr
 
 
 def _regimes(cells: int, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    share, apart, ratio = rng.uniform(0.2, 0.8, cells), rng.uniform(1.5, 6.0, cells), rng.uniform(0.3, 1.0, cells)
-    second = rng.random((cells, size)) < share[:, None]
+    fraction, apart, ratio = rng.uniform(0.2, 0.8, cells), rng.uniform(1.5, 6.0, cells), rng.uniform(0.3, 1.0, cells)
+    second = rng.random((cells, size)) < fraction[:, None]
     z = rng.normal(size=(cells, size))
     z = np.where(second, apart[:, None] + ratio[:, None] * z, z)
-    first = np.log(1.0 - share) + _log_normal_density(z[:, 0])
-    return z, np.logaddexp(first, np.log(share / ratio) + _log_normal_density((z[:, 0] - apart) / ratio))
+    first = np.log(1.0 - fraction) + _log_normal_density(z[:, 0])
+    return z, np.logaddexp(first, np.log(fraction / ratio) + _log_normal_density((z[:, 0] - apart) / ratio))
 
 
 def _skewed(cells: int, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -111,7 +111,7 @@ def best(work: Callable[[], object], repeats: int) -> float:
 
 
 def judged(who: str, what: str, work: Callable[[], Array], truth: Array, repeats: int, threads: int = 1) -> Row:
-    """Time `work`, which gives scores in bits, and compare them with those of the truth."""
+    """Time `work`, which returns scores in bits, and compare them with those of the true densities."""
     scores = work()
     seconds, finite = best(work, repeats), np.isfinite(scores)
     behind = (scores - truth[: scores.size])[finite]
@@ -135,13 +135,13 @@ def with_scipy(x: Array, y: Array) -> Array:
 
 
 def rivals(x: Array, y: Array, h: Array, truth: Array, repeats: int) -> Iterator[Row]:
-    asked = {
+    works = {
         "score, bandwidth given": partial(with_scoringrules, x, y, h, len(x)),
         "the same in small blocks": partial(with_scoringrules, x, y, h, BLOCK),
         "score, its own rule of thumb": partial(with_scoringrules, x, y, None, len(x)),
     }
     with np.errstate(divide="ignore"):
-        for what, work in asked.items():
+        for what, work in works.items():
             yield judged("scoringrules", what, work, truth, repeats)
         yield judged("SciPy in a loop", "score, Silverman's rule", lambda: with_scipy(x, y), truth, repeats)
 
@@ -155,17 +155,17 @@ def ours(x: Array, y: Array, h: Array, truth: Array, repeats: int) -> Iterator[R
     for threads in sorted({1, available_threads()}):
         for what, given in options.items():
             if threads == 1 < available_threads() and "method" in given:
-                # What one thread does of these, dask's one worker tells.
+                # One dask worker below has one thread.
                 continue
             work = partial(ensembles.log_scores, x, y, threads=threads, **given)
             yield judged("amortized-kde", what, work, truth, repeats, threads)
 
 
 def on_workers(x: Array, y: Array, workers: int, repeats: int) -> Row:
-    """Scores by dask, of data that the workers hold already."""
+    """Time scores by dask, with the data already in the workers' memory."""
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None)
     with cluster, Client(cluster) as client:
-        # Four blocks a worker at the least, and none so large that the last one is waited for.
+        # At least four blocks per worker, none so large that all wait for the last.
         step = max(min(len(x) // 16, 10_000), 1)
         data = xr.DataArray(x, dims=("cell", "member")).chunk(cell=step)
         seen = xr.DataArray(y, dims="cell").chunk(cell=step)
@@ -186,7 +186,7 @@ def show(row: Row) -> None:
 
 
 def verdicts(rows: list[Row]) -> Iterator[str]:
-    """What was asked for, and what was found."""
+    """Return the targets and what was measured."""
     speed = {(row.who, row.what, row.threads): row.per_second for row in rows}
     bits = {(row.who, row.what): row.behind_truth for row in rows}
     given = "score, bandwidth given"
