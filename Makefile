@@ -13,8 +13,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := $(shell find src -name '*.py')
 VERSIONS := 3.12 3.13
-# What test-fast leaves out: a browser, training, a cluster, contests, and laws that are checked on thousands of samples.
-SLOW := tests/app tests/benchmarks tests/research src/amortized_kde/research
+# What test-fast leaves out: the browser, training, clusters, benchmarks, and laws that are checked on thousands of samples.
+SLOW := tests/app tests/benchmarks tests/research src/amortized_kde/research tests/cli/test_reproduction.py \
+  tests/cli/test_research.py tests/contracts/test_densities.py tests/contracts/test_weights.py \
+  tests/integrations/xarray/test_distributed.py tests/test_concurrency.py tests/test_examples.py tests/test_golden.py
 
 .PHONY: demo app test test-fast test-versions lint docs wheel bench clean
 .DELETE_ON_ERROR:
