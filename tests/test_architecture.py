@@ -82,6 +82,23 @@ def test_nothing_imports_the_benchmarks():
         assert not {name.split(".")[0] for name in imported(ast.parse(path.read_text()))} & {"benchmarks", "contests"}
 
 
+def test_every_module_is_used_by_the_package():
+    """The wheel has no file that only scripts of the repository use."""
+    modules = {".".join(("amortized_kde", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in SOURCES}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    # Streamlit runs the page by its path; integrations are imported by users.
+    reached = {"amortized_kde", "amortized_kde.cli.__main__", "amortized_kde.app.page"}
+    reached |= {name for name in modules if name.startswith("amortized_kde.integrations")}
+    waiting = list(reached)
+    while waiting:
+        for name in imported(ast.parse(modules[waiting.pop()].read_text())):
+            parts = name.split(".")
+            found = {".".join(parts[:k]) for k in range(1, len(parts) + 1)} & set(modules) - reached
+            reached |= found
+            waiting += found
+    assert reached == set(modules)
+
+
 def test_research_is_imported_when_a_command_needs_it():
     for path in SOURCES:
         if part_of(path) == "cli":
