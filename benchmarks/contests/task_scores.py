@@ -12,11 +12,11 @@ from amortized_kde.data.support import Bounds
 from amortized_kde.density.background import log_density
 from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED
 from amortized_kde.learned.model import Model
-from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.protocol import TRUTH
 from amortized_kde.research.tasks import TaskBatch
-from amortized_kde.research.training.ladder_score import ladder_score_rows
+from amortized_kde.research.training.bandwidth_score import BoundedSamples, Points
+from amortized_kde.research.training.ladder_score import Ladder, ladder_scores
 from amortized_kde.score import LN2
 from amortized_kde.selection import FAILURES, SELECTORS, Smoothing, smooth
 from contests.rivals import CLASSICAL, FALL_BACK, fit_or_fall_back
@@ -24,8 +24,6 @@ from contests.scores import CellScores
 
 # With 256 values and 1024 points a sample, this many samples at once need some 30 megabytes.
 _CHUNK = 200
-# In bandwidths; there a kernel is 5e-32 of its peak.
-_REACH = 12.0
 
 
 def scores_of_method(method: str, batch: TaskBatch, bounds: Bounds, *, threads: int | None = None) -> CellScores:
@@ -92,34 +90,6 @@ def _scores(
 ) -> Array:
     placed = {"lower": lower, "upper": upper, "location": answer.locations, "scale": answer.scales}
     background = np.exp(log_density(points, **{name: value[:, None] for name, value in placed.items()}))
-    scores, unused = np.empty(len(samples)), np.empty(len(samples))
-    none = np.zeros((0, answer.shares.shape[1]))
-
-    def work(start: int, stop: int) -> None:
-        kernel, totals, ratios = np.empty((3, points.shape[1]))
-        ladder_score_rows(
-            samples.values,
-            samples.offsets,
-            lower,
-            upper,
-            answer.bandwidths,
-            answer.anchors,
-            answer.offsets,
-            answer.shares,
-            answer.epsilons,
-            points,
-            background,
-            _REACH,
-            True,
-            kernel,
-            totals,
-            ratios,
-            scores,
-            none,
-            unused,
-            start,
-            stop,
-        )
-
-    run_in_pieces(work, len(samples), operations=float(samples.values.size) * points.shape[1], threads=threads)
-    return scores
+    ladder = Ladder(answer.bandwidths, answer.anchors, answer.offsets, answer.shares, answer.epsilons)
+    bounded = BoundedSamples(samples.values, samples.offsets, lower, upper)
+    return ladder_scores(bounded, ladder, Points(points, background), threads=threads)

@@ -9,7 +9,8 @@ from amortized_kde.data.reading import read_sample
 from amortized_kde.data.support import Bounds
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.background import Background
-from amortized_kde.research.training.ladder_score import ladder_score_rows
+from amortized_kde.research.training.bandwidth_score import BoundedSamples, Points
+from amortized_kde.research.training.ladder_score import Ladder, ladder_scores, ladder_scores_and_slopes
 
 RUNGS = 2.0 ** np.arange(3.0, -9.5, -1.0)
 CASES = [(-math.inf, math.inf), (-3.0, math.inf), (-3.0, 3.0)]
@@ -29,33 +30,14 @@ class Case:
 
     def run(self, *, exact, shares=None, epsilon=None, slopes=True):
         shares = self.shares if shares is None else shares
-        score, by_epsilon = np.empty(1), np.empty(1)
-        by_share = np.zeros(shares.shape) if slopes else np.zeros((0, RUNGS.size))
-        kernel, totals, ratios = np.empty((3, self.at.size), np.float64 if exact else np.float32)
-        ladder_score_rows(
-            self.x,
-            np.array([0, self.x.size]),
-            np.array([self.bounds[0]]),
-            np.array([self.bounds[1]]),
-            RUNGS[None, :].copy(),
-            self.anchors,
-            np.array([0, self.anchors.size]),
-            shares,
-            np.array([self.epsilon if epsilon is None else epsilon]),
-            self.at[None, :].copy(),
-            np.exp(self.background.log_density(self.at))[None, :].copy(),
-            12.0 if exact else 6.5,
-            True if exact else None,
-            kernel,
-            totals,
-            ratios,
-            score,
-            by_share,
-            by_epsilon,
-            0,
-            1,
-        )
-        return score[0], by_share, by_epsilon[0]
+        samples = BoundedSamples(self.x, np.array([0, self.x.size]), *(np.array([end]) for end in self.bounds))
+        epsilons = np.array([self.epsilon if epsilon is None else epsilon])
+        ladder = Ladder(RUNGS[None, :].copy(), self.anchors, np.array([0, self.anchors.size]), shares, epsilons)
+        points = Points(self.at[None, :].copy(), np.exp(self.background.log_density(self.at))[None, :].copy())
+        if not slopes:
+            return ladder_scores(samples, ladder, points)
+        scores, found = ladder_scores_and_slopes(samples, ladder, points, precision=np.float64 if exact else np.float32)
+        return scores[0], found.shares, found.epsilons[0]
 
     def density(self):
         ranks = np.arange(self.x.size)

@@ -15,8 +15,8 @@ import numpy as np
 from amortized_kde._types import Array
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks import TaskBatch
+from amortized_kde.research.training.bandwidth_score import BoundedSamples, score_and_slope_rows
 from amortized_kde.research.training.recipe import Objective
-from amortized_kde.research.training.score_slopes import score_and_slope_rows
 from amortized_kde.score import gauss_hermite
 
 LN2 = math.log(2.0)
@@ -34,11 +34,10 @@ def scores_and_slopes(
     else:
         at, weights = batch.draws, np.full(batch.draws.shape[1], 1.0 / batch.draws.shape[1])
     scores, slopes = np.empty(len(batch)), np.empty(len(batch))
-    points, (lower, upper) = np.ascontiguousarray(at), (np.full(len(batch), end) for end in batch.bounds)
+    samples = BoundedSamples(batch.values, batch.offsets, *(np.full(len(batch), end) for end in batch.bounds))
+    points = np.ascontiguousarray(at)
     run_in_pieces(
-        lambda i, j: score_and_slope_rows(
-            batch.values, batch.offsets, bandwidths, lower, upper, points, weights, single, scores, slopes, i, j
-        ),
+        lambda i, j: score_and_slope_rows(samples, bandwidths, points, weights, single, scores, slopes, i, j),
         len(batch),
         operations=float(batch.values.size) * points.shape[1],
         threads=threads,

@@ -9,17 +9,15 @@ from numpy.typing import NDArray
 from amortized_kde._types import Array
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.broad.kinds import BOTH
+from amortized_kde.research.training.bandwidth_score import BoundedSamples, Points, floored_score_and_slope_rows
 from amortized_kde.research.training.ladder.curves import Curves
 from amortized_kde.research.training.ladder.prepared import Prepared
-from amortized_kde.research.training.ladder_score import ladder_score_rows
-from amortized_kde.research.training.score_slopes import floored_score_and_slope_rows
+from amortized_kde.research.training.ladder_score import Ladder, ladder_scores, ladder_scores_and_slopes
 
 Outputs = tuple[Array, ...]
 Objective = Callable[..., tuple[Array, Outputs]]
 
 _LN2 = math.log(2.0)
-# Kernels count out to so many bandwidths: in training to 7e-10 of their peak, when judged to 5e-32.
-_REACH, _EXACT_REACH = 6.5, 12.0
 # One bandwidth for data with a heavy tail would cost hundreds of bits, which would outweigh all other tasks. So where
 # not both natural bounds are told, the background has this probability, and no task pulls with more than so many nats
 # per unit of log h. Between two natural bounds there is no background, for there a bandwidth that is too small must
@@ -30,39 +28,21 @@ _STEEPEST, _STEEPEST_BETWEEN = 20.0, 100.0
 
 
 def _adaptive(prepared: Prepared, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
-    tasks, found = prepared.tasks, prepared.description
-    shares, epsilons = outputs
-    scores, epsilon_slopes = np.empty(len(tasks)), np.empty(len(tasks))
-    slopes = np.zeros((0 if exact else len(shares), shares.shape[1]))
+    found = prepared.description
+    ladder = Ladder(found.bandwidths, found.anchors, found.offsets, *outputs)
+    if exact:
+        return ladder_scores(_samples(prepared), ladder, _points(prepared)) / _LN2, ()
+    scores, slopes = ladder_scores_and_slopes(_samples(prepared), ladder, _points(prepared))
+    return scores / _LN2, (slopes.shares / _LN2, slopes.epsilons / _LN2)
 
-    def work(start: int, stop: int) -> None:
-        kernel, totals, ratios = np.empty((3, prepared.at.shape[1]), np.float64 if exact else np.float32)
-        ladder_score_rows(
-            tasks.values,
-            tasks.offsets,
-            tasks.lower,
-            tasks.upper,
-            found.bandwidths,
-            found.anchors,
-            found.offsets,
-            shares,
-            epsilons,
-            prepared.at,
-            prepared.background,
-            _EXACT_REACH if exact else _REACH,
-            True if exact else None,
-            kernel,
-            totals,
-            ratios,
-            scores,
-            slopes,
-            epsilon_slopes,
-            start,
-            stop,
-        )
 
-    run_in_pieces(work, len(tasks), operations=float(tasks.values.size) * prepared.at.shape[1])
-    return scores / _LN2, (slopes / _LN2, epsilon_slopes / _LN2)
+def _samples(prepared: Prepared) -> BoundedSamples:
+    tasks = prepared.tasks
+    return BoundedSamples(tasks.values, tasks.offsets, tasks.lower, tasks.upper)
+
+
+def _points(prepared: Prepared) -> Points:
+    return Points(prepared.at, prepared.background)
 
 
 def _single(prepared: Prepared | Curves, outputs: Outputs, *, exact: bool) -> tuple[Array, Outputs]:
@@ -92,9 +72,9 @@ def _at_bandwidths(prepared: Prepared, logs: Array) -> tuple[Array, Array]:
     tasks, bandwidths = prepared.tasks, prepared.description.scales * np.exp(logs)
     scores, slopes = np.empty(len(tasks)), np.empty(len(tasks))
     floors = np.where(_between(prepared), 0.0, _FLOOR)
-    judged = (tasks.values, tasks.offsets, bandwidths, tasks.lower, tasks.upper, prepared.at, prepared.background)
+    judged = _samples(prepared), bandwidths, _points(prepared), floors
     run_in_pieces(
-        lambda start, stop: floored_score_and_slope_rows(*judged, floors, scores, slopes, start, stop),
+        lambda start, stop: floored_score_and_slope_rows(*judged, scores, slopes, start, stop),
         len(tasks),
         operations=float(tasks.values.size) * prepared.at.shape[1],
     )

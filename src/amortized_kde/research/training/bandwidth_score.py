@@ -1,6 +1,6 @@
-"""The bounded score of many kernel estimates at their evaluation points, and its derivative by the bandwidth.
+"""Score kernel estimates between bounds at their evaluation points, with the derivative by the bandwidth.
 
-For a sample x_1..x_n with bandwidth h between its two limits, and evaluation points y_j with weights v_j that sum to 1,
+For a sample x_1..x_n with bandwidth h between two bounds, and evaluation points y_j with weights v_j that sum to 1,
 
     L(h) = -sum_j v_j log q_h(y_j),   q_h(y) = sum_i phi((y - x_i)/h) / (h sum_i Z_i(h)),
 
@@ -8,11 +8,12 @@ and with D_ij = ((y_j - x_i)/h)^2 and e_ij = exp(-D_ij/2)
 
     dL/dlog h = 1 - sum_j v_j (sum_i e_ij D_ij / sum_i e_ij) + (sum_i dZ_i/dlog h) / (sum_i Z_i).
 
-Both come from one pass over the kernels, in natural logarithms (nats). The fast pass is float32; a sum that underflows
-there is done again in float64, shifted by the nearest point, as is every sum of the float64 pass.
+Both come from one pass over the kernels, in nats. The fast pass is in float32; a sum that underflows there is computed
+again in float64, shifted by the nearest point, as are all sums of the float64 pass.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,9 +35,25 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _LOG2_E = 1.4426950408889634
 
 
+class BoundedSamples(NamedTuple):
+    """Ascending samples, ``values[offsets[t]:offsets[t + 1]]`` for task t, with the bounds of each (tasks,)."""
+
+    values: Array
+    offsets: Index
+    lower: Array
+    upper: Array
+
+
+class Points(NamedTuple):
+    """Evaluation points (tasks, m) and the background density there."""
+
+    at: Array
+    background: Array
+
+
 @compiled
 def _exact_sums(points: Array, h: float, y: float) -> tuple[float, float]:
-    """log sum_i e_i and sum_i e_i D_i / sum_i e_i in float64, shifted by the nearest point."""
+    """Return log sum_i e_i and sum_i e_i D_i / sum_i e_i in float64, shifted by the nearest point."""
     right = first_at_least(points, y)
     distance = math.inf
     if right < points.size:
@@ -59,7 +76,7 @@ def _exact_sums(points: Array, h: float, y: float) -> tuple[float, float]:
 def _single_sums(points: Single, at: Single, total: Single, weighted: Single) -> None:
     """Write sum_i e_i and sum_i e_i D_i log2(e)/2 for all of `at`, in float32 and in units that turn exp into exp2.
 
-    The evaluation points run fastest: they are many, so few of them are left over from whole SIMD registers.
+    The inner loop runs over the evaluation points: there are many, so few are left over from whole SIMD registers.
     """
     total[:] = _ZERO
     weighted[:] = _ZERO
@@ -74,11 +91,8 @@ def _single_sums(points: Single, at: Single, total: Single, weighted: Single) ->
 
 @entry
 def score_and_slope_rows(
-    values: Array,
-    offsets: Index,
+    samples: BoundedSamples,
     bandwidths: Array,
-    lower: Array,
-    upper: Array,
     at: Array,
     weights: Array,
     single: bool,
@@ -87,10 +101,11 @@ def score_and_slope_rows(
     start: int,
     stop: int,
 ) -> None:
-    """Write L and dL/dlog h of tasks start .. stop - 1; row t of `at` (tasks, m) are the evaluation points of task t.
+    """Write L and dL/dlog h of tasks start .. stop - 1, whose evaluation points are the rows of `at` (tasks, m).
 
-    `single` asks for the float32 pass.
+    With `single`, sums are in float32.
     """
+    values, offsets, lower, upper = samples
     count = at.shape[1]
     scaled, total, weighted = np.empty(count, np.float32), np.zeros(count, np.float32), np.zeros(count, np.float32)
     for t in range(start, stop):
@@ -120,24 +135,22 @@ def score_and_slope_rows(
 
 @entry
 def floored_score_and_slope_rows(
-    values: Array,
-    offsets: Index,
+    samples: BoundedSamples,
     bandwidths: Array,
-    lower: Array,
-    upper: Array,
-    at: Array,
-    background: Array,
+    evaluation: Points,
     epsilons: Array,
     scores: Array,
     slopes: Array,
     start: int,
     stop: int,
 ) -> None:
-    """Write the score of (1 - eps) q_h + eps b and its derivative by log h, in float32 where the sums are.
+    """Write the score of (1 - eps) q_h + eps b and its derivative with respect to log h; sums are in float32.
 
-    `background` has b at the evaluation points, which bounds the cost of a point far from all values. Where eps is 0
-    nothing does, and a sum that underflows is done again in float64.
+    The background b bounds the score of a point far from all values. Where eps is 0, a sum that underflows is computed
+    again in float64.
     """
+    values, offsets, lower, upper = samples
+    at, background = evaluation
     count = at.shape[1]
     scaled, total, weighted = np.empty(count, np.float32), np.empty(count, np.float32), np.empty(count, np.float32)
     for t in range(start, stop):

@@ -7,7 +7,7 @@ import pytest
 
 from amortized_kde.density import KernelDensity
 from amortized_kde.research.tasks import draw_tasks, world
-from amortized_kde.research.training.score_slopes import score_and_slope_rows
+from amortized_kde.research.training.bandwidth_score import BoundedSamples, score_and_slope_rows
 from amortized_kde.score import expected_score_under_normal, gauss_hermite
 
 
@@ -19,9 +19,8 @@ def run(batch, h, *, single, at=None, weights=None):
     at = batch.draws if at is None else np.broadcast_to(at, (len(batch), at.size)).copy()
     weights = np.full(at.shape[1], 1.0 / at.shape[1]) if weights is None else weights
     scores, slopes = np.empty(len(batch)), np.empty(len(batch))
-    score_and_slope_rows(
-        batch.values, batch.offsets, h, *ends(batch), at, weights, single, scores, slopes, 0, len(batch)
-    )
+    samples = BoundedSamples(batch.values, batch.offsets, *ends(batch))
+    score_and_slope_rows(samples, h, at, weights, single, scores, slopes, 0, len(batch))
     return scores, slopes
 
 
