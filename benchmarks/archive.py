@@ -17,7 +17,7 @@ from rich.progress import track
 
 from amortized_kde.research.training.archive.pairs import Pairs, read_pairs
 from amortized_kde.research.training.archive.recipe import archive_recipe
-from amortized_kde.research.training.archive.report import table_lines
+from amortized_kde.research.training.archive.scores import table_lines
 from amortized_kde.research.training.archive.train import train_archive
 
 DAYS, MEMBERS = 730, 20
@@ -59,9 +59,9 @@ def main() -> None:
     lines = []
     for name, (places, bias, slope, spread) in track(ARCHIVES.items(), description="archives"):
         pairs, dress = make(places, bias, slope, spread, options.seed), spread != 1.0
-        asked = {} if options.steps is None else {"steps": options.steps}
+        options_given = {} if options.steps is None else {"steps": options.steps}
         with tempfile.TemporaryDirectory() as folder:
-            report = train_archive(archive_recipe(pairs, dress=dress, **asked), pairs, Path(folder)).report
+            report = train_archive(archive_recipe(pairs, dress=dress, **options_given), pairs, Path(folder)).report
         print(f"{name}, {len(pairs)} pairs", *table_lines(report), sep="\n")
         for row in report.rows:
             figures = (f"{value:.4f}" for value in (row.score, row.difference, row.low, row.high))

@@ -19,10 +19,9 @@ import numpy as np
 
 from amortized_kde.numerics.threads import available_threads
 from amortized_kde.research.tasks import TaskBatch
-from amortized_kde.research.training.learner import Learner
-from amortized_kde.research.training.loop import prepare_step
-from amortized_kde.research.training.objective import scores_and_slopes
-from amortized_kde.research.training.recipe import find_recipe, find_world
+from amortized_kde.research.training.loop import Adam
+from amortized_kde.research.training.paper import PaperProblem, layers_of
+from amortized_kde.research.training.recipe import find_recipe
 
 LN2 = math.log(2.0)
 
@@ -122,25 +121,24 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
     recipe = find_recipe("gmm32")
-    world, learner = find_world(recipe), Learner(recipe)
-    state = learner.start()
+    problem = PaperProblem(recipe)
+    adam = Adam.of(problem)
+    state = adam.start(problem.start())
 
     def ours() -> float:
-        prepared = prepare_step(recipe, world, 0)
-        h = learner.bandwidths(state.network, prepared.inputs, prepared.unit)
-        scores, slopes = scores_and_slopes(prepared.tasks, h, recipe.objective, single=True)
-        learner.arrays(learner.update(state, prepared.inputs, prepared.unit, slopes / len(scores)))
-        return float(np.mean(scores))
+        batch = problem.step(0)
+        score, slopes = problem.score_and_slopes(batch, adam.outputs(state.network, batch))
+        problem.arrays(adam.update(state, batch.inputs, slopes).network)
+        return score
 
     steps: dict[str, Callable[[], float]] = {OURS: ours}
     losses = {OURS: ours()}
-    prepared = prepare_step(recipe, world, 0)
-    layers = learner.layers(learner.arrays(state.network))
-    tasks = prepared.tasks
+    batch, layers = problem.step(0), layers_of(problem.arrays(state.network))
+    tasks = batch.tasks
     print(f"{available_threads()} threads, best of {repeats}; {len(tasks)} tasks, {tasks.values.size} values")
     for name, make in PLAIN.items():
         try:
-            steps[name] = make(layers, prepared.inputs, prepared.tasks, recipe)
+            steps[name] = make(layers, batch.scaled, tasks, recipe)
             losses[name] = steps[name]()
         except ImportError as error:
             print(f"  {name:<32}not installed ({error.name})")

@@ -255,18 +255,17 @@ def training_losses(name):
 
 
 def _train(name, out):
-    from amortized_kde.research.training.ladder.loop import train_ladder
     from amortized_kde.research.training.loop import train
-    from amortized_kde.research.training.recipe import Again, find_recipe
+    from amortized_kde.research.training.recipe import Reuse, find_recipe
 
     if name == "archive":
         return _train_archive(out)
     recipe = find_recipe(name)
     if name in OWN_FRAME:
         tasks = dataclasses.replace(recipe.tasks, validation_tasks=50, standard_tasks=300, every=1)
-        again = Again(steps=4, families=16, mixtures=12) if recipe.again.steps else recipe.again
+        again = Reuse(steps=4, families=16, mixtures=12) if recipe.again.steps else recipe.again
         small = dataclasses.replace(recipe, steps=2, batch=48, draws=64, tasks=tasks, again=again)
-        return train_ladder(small, out).log
+        return train(small, out).log
     validation = dataclasses.replace(recipe.validation, tasks_per_size=1, every=1)
     return train(dataclasses.replace(recipe, steps=2, validation=validation), out).log
 

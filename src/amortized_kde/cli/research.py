@@ -109,18 +109,14 @@ def _training_extra() -> Iterator[None]:
 
 def _train_recipe(recipe: str, out: Path | None, *, resume: bool) -> None:
     with _training_extra():
-        from amortized_kde.research.training.ladder.loop import train_ladder
-        from amortized_kde.research.training.loop import train as train_one_number
-    from amortized_kde.research.training.picture import draw_log
-    from amortized_kde.research.training.recipe import Recipe, find_recipe
+        from amortized_kde.research.training.loop import train
+    from amortized_kde.research.training.checkpoint import draw_log
+    from amortized_kde.research.training.recipe import find_recipe
 
     found = find_recipe(recipe)
     folder = out or Path("training", found.name)
     with TrainingBar(found.steps) as report:
-        if isinstance(found, Recipe):
-            progress = train_one_number(found, folder, resume=resume, report=report)
-        else:
-            progress = train_ladder(found, folder, resume=resume, report=report)
+        progress = train(found, folder, resume=resume, report=report)
     draw_log(progress.log, folder / "log.png", name=found.name)
     print_facts(
         {
@@ -150,7 +146,7 @@ def _train_archive(
         from amortized_kde.research.training.archive.train import split_pairs, train_archive
     from amortized_kde.research.training.archive.pairs import read_pairs
     from amortized_kde.research.training.archive.recipe import archive_recipe
-    from amortized_kde.research.training.picture import draw_log
+    from amortized_kde.research.training.checkpoint import draw_log
 
     pairs = read_pairs(*read_archive(archive, **reading), **support)
     # An archive that cannot be split is refused before the bar is drawn.
@@ -183,7 +179,7 @@ def _about_dressing(folder: Path) -> dict[str, str]:
 
 
 def _print_report(outcome: "Outcome", folder: Path) -> None:
-    from amortized_kde.research.training.archive.report import table_lines
+    from amortized_kde.research.training.archive.scores import table_lines
 
     report = outcome.report
     if report is None:

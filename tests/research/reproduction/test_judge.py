@@ -9,7 +9,7 @@ import pytest
 from amortized_kde.density import KernelDensity
 from amortized_kde.research.reproduction.judge import JudgedRows, exact_score_rows, judge_by_draws, judge_by_nodes
 from amortized_kde.research.tasks import MultifamilyWorld, draw_tasks, make_pool, world
-from amortized_kde.research.training.score_slopes import score_and_slope_rows
+from amortized_kde.research.training.bandwidth_score import BoundedSamples, score_and_slope_rows
 from amortized_kde.score import expected_score_by_draws, expected_score_under_normal
 
 
@@ -70,9 +70,8 @@ def quick(batch, h, at, weights):
 
 def slow(batch, h, at, weights):
     scores, slopes = np.empty(len(batch)), np.empty(len(batch))
-    score_and_slope_rows(
-        batch.values, batch.offsets, h, *ends(batch), at, weights, False, scores, slopes, 0, len(batch)
-    )
+    samples = BoundedSamples(batch.values, batch.offsets, *ends(batch))
+    score_and_slope_rows(samples, h, at, weights, False, scores, slopes, 0, len(batch))
     return scores, slopes
 
 

@@ -17,10 +17,9 @@ from amortized_kde.learned.store import model_names, read_model
 from amortized_kde.numerics.layers import Stack
 from amortized_kde.research.tasks import MixtureWorld, UntruncatedWorld
 from amortized_kde.research.training.checkpoint import read_log
-from amortized_kde.research.training.learner import Learner
-from amortized_kde.research.training.loop import LOG_EVERY, prepare_step, train
-from amortized_kde.research.training.objective import scores_and_slopes
-from amortized_kde.research.training.recipe import find_recipe, find_world, recipe_names
+from amortized_kde.research.training.loop import LOG_EVERY, Adam, train
+from amortized_kde.research.training.paper import PaperProblem, layers_of, scores_and_slopes
+from amortized_kde.research.training.recipe import find_recipe, recipe_names
 from amortized_kde.score import expected_score_by_draws
 
 PAPER = ("gaussian", "gmm16", "gmm32", "gmm8", "multifamily")
@@ -75,26 +74,19 @@ def test_a_checkpoint_of_another_recipe_is_refused(small, tmp_path):
 def test_numpy_forward_pass_is_the_learners(small, tmp_path):
     train(small, tmp_path)
     model = read_model(tmp_path)
-    prepared = prepare_step(small, find_world(small), 3)
-    learner = Learner(small)
-    state = learner.start()
-    for layers, network in ((learner.layers(learner.arrays(state.network)), state.network),):
-        found = forward(Stack.of(layers), prepared.inputs)
-        np.testing.assert_allclose(found, learner.bandwidths(network, prepared.inputs, prepared.unit), rtol=1e-6)
-    assert forward(model.network, prepared.inputs).min() > 0.0
+    problem = PaperProblem(small)
+    batch, network = problem.step(3), problem.start()
+    found = forward(Stack.of(layers_of(problem.arrays(network))), batch.scaled)
+    np.testing.assert_allclose(found, Adam.of(problem).outputs(network, batch)[0], rtol=1e-6)
+    assert forward(model.network, batch.scaled).min() > 0.0
 
 
 def test_tasks_on_another_interval_train_the_same_map(small):
     """Moved to [3, 7], tasks give the network the same inputs and twice the bandwidth (Proposition 1)."""
-    from amortized_kde.research.training import loop
-
-    world = find_world(small)
-    here = prepare_step(small, world, 0)
-    there = loop._prepare(
-        small,
-        dataclasses.replace(here.tasks, values=5.0 + 2.0 * here.tasks.values, bounds=(3.0, 7.0)),
-    )
-    np.testing.assert_allclose(there.inputs, here.inputs, rtol=1e-9, atol=1e-9)
+    here = PaperProblem(small).step(0)
+    moved = dataclasses.replace(here.tasks, values=5.0 + 2.0 * here.tasks.values, bounds=(3.0, 7.0))
+    there = PaperProblem(small, frame=(3.0, 7.0)).prepare(moved)
+    np.testing.assert_allclose(there.scaled, here.scaled, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(there.unit, 2.0 * here.unit)
 
 
@@ -103,32 +95,36 @@ def test_a_bandwidth_in_the_domain_needs_finite_bounds(small, tmp_path):
         train(dataclasses.replace(small, world="gaussian"), tmp_path)
 
 
+def test_only_recipes_of_the_paper_take_a_frame(tmp_path):
+    with pytest.raises(InvalidParameterError, match="only recipes of the paper"):
+        train(find_recipe("single"), tmp_path, frame=(-1.0, 1.0))
+
+
 def test_a_frame_gives_tasks_on_the_whole_line_their_features(small, tmp_path):
     whole = UntruncatedWorld(MixtureWorld(8))
     with pytest.raises(InvalidParameterError, match="finite bounds"):
         train(small, tmp_path, world=whole)
-    prepared = prepare_step(small, whole, 0, frame=(-1.0, 1.0))
-    assert np.array_equal(prepared.features, moments(prepared.tasks.samples)[:, :5])
-    assert (prepared.unit == 1.0).all()
-    assert np.abs(prepared.tasks.draws).max() > 1.0
+    batch = PaperProblem(small, world=whole, frame=(-1.0, 1.0)).step(0)
+    assert np.array_equal(batch.features, moments(batch.tasks.samples)[:, :5])
+    assert (batch.unit == 1.0).all()
+    assert np.abs(batch.tasks.draws).max() > 1.0
     train(dataclasses.replace(small, steps=2), tmp_path, world=whole, frame=(-1.0, 1.0))
     assert read_model(tmp_path).card["last_step"] == 2
 
 
 def test_the_bounds_are_the_frame_of_bounded_tasks(small):
-    plain = prepare_step(small, find_world(small), 1)
-    framed = prepare_step(small, find_world(small), 1, frame=(-1.0, 1.0))
-    assert np.array_equal(plain.inputs, framed.inputs)
-    wider = prepare_step(small, find_world(small), 1, frame=(-2.0, 2.0))
+    plain = PaperProblem(small).step(1)
+    framed = PaperProblem(small, frame=(-1.0, 1.0)).step(1)
+    assert np.array_equal(plain.scaled, framed.scaled)
+    wider = PaperProblem(small, frame=(-2.0, 2.0)).step(1)
     np.testing.assert_allclose(wider.features[:, 2], 0.5 * plain.features[:, 2])
     assert (wider.unit == 2.0).all()
 
 
 def test_objective_is_the_mean_score_of_the_density_and_its_slope(small):
-    prepared = prepare_step(small, find_world(small), 0)
+    tasks = PaperProblem(small).step(0).tasks
     h = np.full(32, 0.2)
-    scores, slopes = scores_and_slopes(prepared.tasks, h, small.objective, single=False)
-    tasks = prepared.tasks
+    scores, slopes = scores_and_slopes(tasks, h, small.objective, single=False)
     density = KernelDensity(tasks.values[: tasks.offsets[1]], 0.2, bounds=(-1, 1))
     assert scores[0] == pytest.approx(expected_score_by_draws(density, tasks.draws[0]).value, rel=1e-12)
     up, _ = scores_and_slopes(tasks, h + 1e-6, small.objective, single=False)
@@ -141,20 +137,18 @@ def test_learner_moves_along_the_chain_rule(small):
     import jax
     import jax.numpy as jnp
 
-    prepared = prepare_step(small, find_world(small), 0)
-    learner = Learner(small)
-    network = learner.start().network
+    problem = PaperProblem(small)
+    batch, adam, network = problem.step(0), Adam.of(problem), problem.start()
 
     def loss(net):
-        h = learner.bandwidths(net, prepared.inputs, prepared.unit)
-        return float(np.mean(scores_and_slopes(prepared.tasks, h, small.objective, single=False)[0]))
+        return problem.score(batch, adam.outputs(net, batch))
 
-    h = learner.bandwidths(network, prepared.inputs, prepared.unit)
-    slopes = scores_and_slopes(prepared.tasks, h, small.objective, single=False)[1] / len(h)
+    h = adam.outputs(network, batch)[0]
+    slopes = scores_and_slopes(batch.tasks, h, small.objective, single=False)[1] / len(h)
     bias = lambda net, b: __import__("equinox").tree_at(lambda n: n.layers[-1].bias, net, b)  # noqa: E731
     b0 = network.layers[-1].bias
     up, down = loss(bias(network, b0 + 1e-2)), loss(bias(network, b0 - 1e-2))
-    z = jax.vmap(network)(jnp.asarray(prepared.inputs, jnp.float32))[:, 0]
+    z = jax.vmap(network)(jnp.asarray(batch.scaled, jnp.float32))[:, 0]
     analytic = float(np.sum(slopes * np.asarray(jax.nn.sigmoid(z), np.float64)))
     assert (up - down) / 2e-2 == pytest.approx(analytic, rel=1e-3)
 

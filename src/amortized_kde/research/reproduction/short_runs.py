@@ -37,7 +37,7 @@ from amortized_kde.research.tasks.families import THRESHOLD
 from amortized_kde.selection import SELECTORS
 
 if TYPE_CHECKING:
-    from amortized_kde.research.training.recipe import Recipe
+    from amortized_kde.research.training.recipe import PaperRecipe
 
 
 # The working domain of every selector here, also of those that learn on the whole line (paper, section 2.3).
@@ -175,15 +175,15 @@ class Judged:
         return np.asarray(np.log2(self.bandwidths[name] / self.bandwidths[ORACLE]))
 
 
-def _shortened(name: str, variation: Variation, steps: int, draws: int) -> "Recipe":
+def _shortened(name: str, variation: Variation, steps: int, draws: int) -> "PaperRecipe":
     """Return the paper's recipe with fewer steps, averaged over the same fraction of them, and hardly validated.
 
     The notes make every varied constant part of the recipe, by which a kept model is recognised.
     """
-    from amortized_kde.research.training.recipe import Recipe, find_recipe
+    from amortized_kde.research.training.recipe import PaperRecipe, find_recipe
 
     recipe = find_recipe(variation.recipe)
-    assert isinstance(recipe, Recipe)
+    assert isinstance(recipe, PaperRecipe)
     average = recipe.optimiser.average ** (recipe.steps / steps)
     return replace(
         recipe,
@@ -237,7 +237,7 @@ def train_short(
     return model
 
 
-def _finished(folder: Path, recipe: "Recipe") -> Model | None:
+def _finished(folder: Path, recipe: "PaperRecipe") -> Model | None:
     """Return the model that an earlier run kept, if it is complete and was made in the same way."""
     try:
         model = read_model(folder)

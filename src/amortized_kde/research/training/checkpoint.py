@@ -1,7 +1,4 @@
-"""What a run leaves on disk: checkpoints that survive a kill at any moment, the log, and the finished model.
-
-A file is written beside its place and then moved there, so it is always whole.
-"""
+"""What a run leaves on disk: checkpoints, the log with a figure of it, and the finished model."""
 
 import csv
 import hashlib
@@ -15,6 +12,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save
 
+from amortized_kde.density.plotting import COLOURS, new_axes, save_figure
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.learned.store import FORMAT
 from amortized_kde.research.files import replacing
@@ -24,7 +22,7 @@ CHECKPOINT, LOG = "checkpoint.safetensors", "log.csv"
 
 @dataclass(frozen=True)
 class LogRow:
-    """Mean training score since the row before, and the validation score where there was one; bits."""
+    """Mean training score since the row before and, where there was one, the validation score, in bits."""
 
     step: int
     score: float
@@ -33,7 +31,20 @@ class LogRow:
 
 @dataclass
 class Progress:
-    """Where a run stands, beside its arrays."""
+    """Where a run stands.
+
+    Attributes
+    ----------
+    step : int
+        Steps taken.
+    best_step, best_score : int, float
+        The step whose weights are kept, and its validation score in bits.
+    reference, stale : float, int
+        The score that an early stop compares with, and the validations since it was last improved.
+    stopped : bool
+        Whether the run was stopped early.
+    log : list of LogRow
+    """
 
     step: int = 0
     best_step: int = 0
@@ -52,7 +63,7 @@ def _replace(path: Path, data: bytes) -> None:
 def write_checkpoint(
     out: Path, recipe: dict[str, Any], progress: Progress, state: list[NDArray[Any]], best: list[NDArray[Any]]
 ) -> None:
-    """Write everything from which the run can go on."""
+    """Write everything that is needed to resume the run."""
     arrays = {f"state{i:03d}": np.asarray(a) for i, a in enumerate(state)}
     arrays |= {f"best{i:03d}": np.asarray(a) for i, a in enumerate(best)}
     meta = {"recipe": json.dumps(recipe, sort_keys=True), "progress": json.dumps(asdict(progress))}
@@ -62,10 +73,12 @@ def write_checkpoint(
 def read_checkpoint(
     out: Path, recipe: dict[str, Any]
 ) -> tuple[Progress, list[NDArray[Any]], list[NDArray[Any]]] | None:
-    """Read a run's last checkpoint, or give None if there is none.
+    """Return progress, state and best arrays of a run's last checkpoint, or None if there is none.
 
     Raises
     ------
+    UnreadableFileError
+        If the file is damaged.
     InvalidParameterError
         If it belongs to another recipe.
     """
@@ -88,7 +101,7 @@ def read_checkpoint(
 
 
 def write_log(out: Path, log: list[LogRow]) -> None:
-    """Write the log as CSV: step, mean training score, validation score."""
+    """Write the log as CSV: step, mean training score, validation score; bits."""
     lines = ["step,score,validation"]
     lines += [f"{r.step},{r.score!r},{'' if r.validation is None else repr(r.validation)}" for r in log]
     _replace(out / LOG, ("\n".join(lines) + "\n").encode())
@@ -103,17 +116,29 @@ def read_log(path: Path) -> list[LogRow]:
         ]
 
 
-def write_model(out: Path, layers: list[Any], card: dict[str, Any]) -> None:
-    """Write the weights of layer after layer and the card that names their checksum."""
-    arrays = {}
-    for i, layer in enumerate(layers):
-        arrays[f"weight{i}"], arrays[f"bias{i}"] = layer.weight, layer.bias
-    write_arrays(out, arrays, card)
-
-
-def write_arrays(out: Path, arrays: dict[str, NDArray[Any]], card: dict[str, Any]) -> None:
-    """Write named arrays and the card that names their checksum."""
+def write_model(out: Path, arrays: dict[str, NDArray[Any]], card: dict[str, Any]) -> None:
+    """Write named arrays, and the card with their checksum."""
     data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     _replace(out / "weights.safetensors", data)
     card = {"format": FORMAT, **card, "sha256": hashlib.sha256(data).hexdigest()}
     _replace(out / "card.json", (json.dumps(card, indent=2) + "\n").encode())
+
+
+def draw_log(log: list[LogRow], path: Path, *, name: str) -> None:
+    """Draw training and validation scores against the step; the axis leaves out the steep start and costly outliers."""
+    ax = new_axes()
+    scored = [(row.step, row.validation) for row in log if row.validation is not None]
+    ax.plot([row.step for row in log], [row.score for row in log], color="0.7", linewidth=0.8, label="training")
+    steps, scores = [step for step, _ in scored], [score for _, score in scored]
+    ax.plot(steps, scores, "o-", color=COLOURS[0], markersize=3, label="validation")
+    usual = sorted(row.score for row in log[len(log) // 20 :])
+    late = usual[: max(1, 9 * len(usual) // 10)] + scores[1:]
+    if late:
+        margin = 0.05 * (max(late) - min(late)) + 1e-9
+        ax.set_ylim(min(late) - margin, max(late) + margin)
+    ax.set_xlabel("step")
+    ax.set_ylabel("mean score (bits)")
+    ax.set_title(f"training of {name}", fontsize=10)
+    ax.legend(frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    save_figure(ax, str(path))

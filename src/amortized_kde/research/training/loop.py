@@ -1,26 +1,25 @@
-"""The training loop: fresh tasks every step, one number back for each, one step of Adam; validation keeps the best.
+"""The training loop: Adam on the tasks of each step, validation of the averaged weights, checkpoints.
 
-A recipe and a folder enter; a checkpoint, a log and a model leave. Step s sees tasks s B .. s B + B - 1 of the recipe's
-seed and nothing random besides, so a resumed run ends with the same bits as one that was never stopped.
+The tasks of a step depend on its number alone, and nothing else is random, so a resumed run ends with the same bits as
+an unbroken one.
 """
 
 import importlib.metadata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
+from numpy.typing import NDArray
 
-from amortized_kde._types import Array
-from amortized_kde.data.sample import moments
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.learned.paper.features import CONVENTIONS, moments_in_domain, network_inputs
-from amortized_kde.learned.paper.prediction import forward
-from amortized_kde.numerics.layers import Layer, Stack
-from amortized_kde.numerics.streams import indexed_uniforms, stream_words
-from amortized_kde.research.tasks import TaskBatch, World, draw_tasks
-from amortized_kde.research.tasks.batch import SIZE
+from amortized_kde.research.tasks import World
+from amortized_kde.research.training.adaptive.problem import BroadProblem
 from amortized_kde.research.training.checkpoint import (
     LogRow,
     Progress,
@@ -29,186 +28,239 @@ from amortized_kde.research.training.checkpoint import (
     write_log,
     write_model,
 )
-from amortized_kde.research.training.learner import Learner, State
-from amortized_kde.research.training.objective import scores_and_slopes
-from amortized_kde.research.training.recipe import Recipe, find_world
+from amortized_kde.research.training.paper import Domain, PaperProblem
+from amortized_kde.research.training.problem import Batch, Forward, Outputs, Problem, Slopes
+from amortized_kde.research.training.recipe import BroadRecipe, Optimiser, PaperRecipe
 
-# Steps a row of the log.
+# Steps between two rows of the log.
 LOG_EVERY = 50
 Report = Callable[[Progress], None]
-Frame = tuple[float, float]
 
 
-class Prepared(NamedTuple):
-    """Tasks with their features, the network's inputs and the unit of its output."""
+class State(NamedTuple):
+    """What changes from step to step: the network, Adam's moments, and the moving average of the network."""
 
-    tasks: TaskBatch
-    features: Array
-    inputs: Array
-    unit: Array
-
-
-def _inputs(recipe: Recipe, features: Array) -> Array:
-    return network_inputs(features, limits=recipe.network.limits)[:, : len(recipe.network.inputs)]
+    network: Any
+    optimiser: Any
+    average: Any
 
 
-def _prepare(recipe: Recipe, tasks: TaskBatch, frame: Frame | None = None) -> Prepared:
-    raw = moments(tasks.samples)
-    if recipe.network.output == "ratio":
-        return Prepared(tasks, raw, _inputs(recipe, raw), raw[:, 2])
-    lower, upper = frame or tasks.bounds
-    features = raw[:, :5]
-    # On [-1, 1] itself the map would only round.
-    if (lower, upper) != (-1.0, 1.0):
-        features = moments_in_domain(raw, np.full(len(tasks), lower), np.full(len(tasks), upper))
-    return Prepared(tasks, features, _inputs(recipe, features), np.full(len(tasks), 0.5 * (upper - lower)))
+class Adam(NamedTuple):
+    """An optimiser with its compiled forward pass and update."""
+
+    optimiser: Any
+    forward: Any
+    update: Any
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Adam":
+        """Compile the steps of a problem, or return those of an earlier one with the same options."""
+        recipe, final = problem.recipe, problem.final_rate
+        return _compile(problem.forward, recipe.optimiser, None if final is None else (recipe.steps, final))
+
+    def start(self, network: Any) -> State:
+        """Return the state before the first step."""
+        return State(network, self.optimiser.init(network), network)
+
+    def outputs(self, network: Any, batch: Batch) -> Outputs:
+        """Return the outputs of a network for a batch, in float64."""
+        return tuple(np.asarray(out, np.float64) for out in self.forward(network, *batch.inputs))
 
 
-def prepare_step(recipe: Recipe, world: World, step: int, *, frame: Frame | None = None) -> Prepared:
-    """Make the tasks of a step, with their inputs, taken in `frame` or else in the world's bounds."""
-    low, high = recipe.sizes
-    sizes: Any = range(low, high + 1)
-    if recipe.one_size_a_step:
-        u = indexed_uniforms(stream_words(recipe.seed, SIZE), step, 1)[0]
-        sizes = int(low + np.floor(u * (high - low + 1)))
-    draws = recipe.objective.points if recipe.objective.kind == "draws" else 0
-    first = step * recipe.batch
-    tasks = draw_tasks(world, recipe.batch, seed=recipe.seed, first=first, sizes=sizes, draws=draws)
-    return _prepare(recipe, tasks, frame)
+# Cached: compilation takes as long as fifty steps.
+@cache
+def _compile(forward: Forward, options: Optimiser, decay: tuple[int, float] | None) -> Adam:
+    rate: Any = options.learning_rate
+    if decay is not None:
+        rate = optax.cosine_decay_schedule(options.learning_rate, *decay)
+    optimiser = optax.chain(optax.clip_by_global_norm(options.clip), optax.adam(rate))
+    kept = options.average
 
+    @jax.jit
+    def update(state: State, inputs: tuple[Any, ...], slopes: Slopes) -> State:
+        # The loss is linear in the outputs with the slopes as constants, so its gradient is the chain rule's sum.
+        def loss(network: Any) -> Any:
+            return sum(jnp.sum(out * slope) for out, slope in zip(forward(network, *inputs), slopes, strict=True))
 
-def _validation_tasks(recipe: Recipe, world: World, frame: Frame | None) -> Prepared:
-    sizes = recipe.validation.sizes or range(recipe.sizes[0], recipe.sizes[1] + 1)
-    each = np.repeat(np.array(sizes), recipe.validation.tasks_per_size)
-    draws = recipe.objective.points if recipe.objective.kind == "draws" else 0
-    tasks = draw_tasks(world, each.size, seed=recipe.validation.seed, sizes=each, draws=draws)
-    return _prepare(recipe, tasks, frame)
+        change, memory = optimiser.update(jax.grad(loss)(state.network), state.optimiser)
+        network = optax.apply_updates(state.network, change)
+        average = jax.tree.map(lambda old, new: kept * old + (1.0 - kept) * new, state.average, network)
+        return State(network, memory, average)
+
+    return Adam(optimiser, jax.jit(forward), update)
 
 
 class _Run:
-    """One run: the learner, its state, and where it stands."""
+    """A problem in training: its state, its progress, and the weights kept so far."""
 
-    def __init__(self, recipe: Recipe, out: Path, *, resume: bool, world: World | None, frame: Frame | None) -> None:
-        self.recipe, self.out = recipe, out
-        self.world = world or find_world(recipe)
-        if recipe.network.output == "bandwidth" and not np.all(np.isfinite(frame or self.world.bounds)):
-            raise InvalidParameterError(
-                f"recipe {recipe.name}: a bandwidth in the domain needs tasks with two finite bounds, "
-                f"not {self.world.bounds}; for the whole line take output = 'ratio'."
-            )
-        self.learner = Learner(recipe)
-        self.state: State = self.learner.start()
-        self.progress = Progress()
-        self.best = self.learner.arrays(self.state.average)
-        self.validation = _validation_tasks(recipe, self.world, frame)
-        self.sums: list[float] = []
-        found = read_checkpoint(out, recipe.as_card()) if resume else None
+    def __init__(self, problem: Problem, out: Path, *, resume: bool) -> None:
+        self.problem, self.recipe, self.out = problem, problem.recipe, out
+        self.adam, self.progress = Adam.of(problem), Progress()
+        self.state = self.adam.start(problem.start())
+        self.best = self.kept()
+        self.scores: list[float] = []
+        found = read_checkpoint(out, self.recipe.as_card()) if resume else None
         if found is not None:
             self.progress, arrays, self.best = found
-            self.state = self.learner.restore(arrays)
+            self.state, fitted = _unflatten(self.state, arrays)
+            problem.restore(fitted)
+        self.validation = problem.validation()
 
-    def step(self, prepared: Prepared) -> None:
-        h = self.learner.bandwidths(self.state.network, prepared.inputs, prepared.unit)
-        scores, slopes = scores_and_slopes(prepared.tasks, h, self.recipe.objective, single=True)
-        self.state = self.learner.update(self.state, prepared.inputs, prepared.unit, slopes / len(scores))
+    def kept(self) -> list[NDArray[Any]]:
+        """Return what a model is made of: the averaged network, and what was fitted beside it."""
+        return [*_leaves(self.state.average), *self.problem.fitted()]
+
+    def begin(self) -> None:
+        self.fit()
+        if self.problem.scores_start and self.progress.step == 0:
+            self.validate()
+
+    def fit(self) -> bool:
+        """Fit what is due beside the network; return whether tasks must be prepared again."""
+        changed = self.problem.fit(self.progress.step, self.state.average)
+        if changed:
+            self.validation = self.problem.validation()
+        return changed
+
+    def step(self, batch: Batch) -> None:
+        outputs = self.adam.outputs(self.state.network, batch)
+        score, slopes = self.problem.score_and_slopes(batch, outputs)
+        self.state = self.adam.update(self.state, batch.inputs, slopes)
         self.progress.step += 1
-        self.sums.append(float(np.mean(scores)))
-
-    def validate(self) -> float:
-        h = self.learner.bandwidths(self.state.average, self.validation.inputs, self.validation.unit)
-        scores, _ = scores_and_slopes(self.validation.tasks, h, self.recipe.objective, single=False)
-        score, progress, early = float(np.mean(scores)), self.progress, self.recipe.early_stop
-        if score < progress.best_score:
-            progress.best_score, progress.best_step = score, progress.step
-            self.best = self.learner.arrays(self.state.average)
-        improved = score <= progress.reference - early.improvement
-        progress.stale = 0 if improved else progress.stale + 1
-        progress.reference = score if improved else progress.reference
-        progress.stopped = progress.step >= early.start and progress.stale >= early.patience
-        return score
+        self.scores.append(score)
 
     def record(self) -> None:
-        """After each `LOG_EVERY` steps and each validation: a row of the log; after each validation a checkpoint."""
-        step, every = self.progress.step, self.recipe.validation.every
-        last = step == self.recipe.steps
-        due = step % every == 0 or last
+        """Log every `LOG_EVERY` steps and each validation, and write a checkpoint after the latter."""
+        progress, step = self.progress, self.progress.step
+        due = step % self.problem.every == 0 or step == self.recipe.steps
         if step % LOG_EVERY and not due:
             return
-        score = float(np.mean(self.sums))
-        self.sums.clear()
-        self.progress.log.append(LogRow(step, score, self.validate() if due else None))
+        score = float(np.mean(self.scores))
+        self.scores.clear()
+        progress.log.append(LogRow(step, score, self.validate() if due else None))
         if due:
-            state = self.learner.arrays(self.state)
-            write_checkpoint(self.out, self.recipe.as_card(), self.progress, state, self.best)
-            write_log(self.out, self.progress.log)
+            state = [*_leaves(self.state), *self.problem.fitted()]
+            write_checkpoint(self.out, self.recipe.as_card(), progress, state, self.best)
+            write_log(self.out, progress.log)
 
-    def asymmetry(self, layers: list[Layer]) -> float:
-        """Mean |log2| of the ratio between the bandwidths of a validation sample and of its mirror image."""
-        mirrored = self.validation.features[:, :5] * [1.0, -1.0, 1.0, -1.0, 1.0]
-        network = Stack.of(layers)
-        ratio = forward(network, self.validation.inputs) / forward(network, _inputs(self.recipe, mirrored))
-        return float(np.mean(np.abs(np.log2(ratio))))
+    def validate(self) -> float:
+        progress, early = self.progress, self.problem.early_stop
+        score = self.problem.score(self.validation, self.adam.outputs(self.state.average, self.validation))
+        if not self.problem.keeps_best or score < progress.best_score:
+            progress.best_score, progress.best_step = score, progress.step
+            self.best = self.kept()
+        if early is not None:
+            improved = score <= progress.reference - early.improvement
+            progress.stale = 0 if improved else progress.stale + 1
+            progress.reference = score if improved else progress.reference
+            progress.stopped = progress.step >= early.start and progress.stale >= early.patience
+        return score
 
     def finish(self) -> None:
-        layers = self.learner.layers(self.best)
+        network, fitted = _unflatten(self.state.average, self.best)
+        arrays = self.problem.arrays(network)
         card = {
             "name": self.recipe.name,
             "recipe": self.recipe.as_card(),
             "seed": self.recipe.seed,
             "kept_step": self.progress.best_step,
-            "paper_kept_step": self.recipe.notes.get("paper_kept_step"),
             "last_step": self.progress.step,
             "validation_score_bits": self.progress.best_score,
-            "reflection_mean_abs_log2_ratio": self.asymmetry(layers),
-            "conventions": {name: CONVENTIONS[name] for name in self.recipe.network.inputs},
             "package_version": importlib.metadata.version("amortized-kde"),
-            "command": f"amortized-kde train {self.recipe.name}",
+            "command": self.recipe.command,
+            **self.problem.card(arrays, fitted),
         }
-        write_model(self.out, layers, card)
+        write_model(self.out, arrays, card)
+
+
+def _leaves(tree: Any) -> list[NDArray[Any]]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def _unflatten(like: Any, arrays: list[NDArray[Any]]) -> tuple[Any, list[NDArray[Any]]]:
+    """Return the tree whose leaves come first, and the arrays after them."""
+    tree: Any = jax.tree.structure(like)
+    leaves = [jnp.asarray(array) for array in arrays[: tree.num_leaves]]
+    return jax.tree.unflatten(tree, leaves), arrays[tree.num_leaves :]
+
+
+def run(
+    problem: Problem,
+    out: Path,
+    *,
+    resume: bool = False,
+    report: Report | None = None,
+    stop_at: int | None = None,
+) -> Progress:
+    """Train a problem and write checkpoint, log and model to `out`; options as in `train`."""
+    out.mkdir(parents=True, exist_ok=True)
+    training = _Run(problem, out, resume=resume)
+    progress, last = training.progress, min(problem.recipe.steps, stop_at or problem.recipe.steps)
+    training.begin()
+    # Tasks are prepared one step ahead, while the weights are updated.
+    with ThreadPoolExecutor(1) as maker:
+        coming = maker.submit(problem.step, progress.step)
+        while progress.step < last and not progress.stopped:
+            batch = coming.result()
+            coming = maker.submit(problem.step, progress.step + 1)
+            training.step(batch)
+            training.record()
+            if progress.step < last and training.fit():
+                coming = maker.submit(problem.step, progress.step)
+            if report is not None:
+                report(progress)
+    if last == problem.recipe.steps or progress.stopped:
+        training.finish()
+    return progress
 
 
 def train(
-    recipe: Recipe,
+    recipe: PaperRecipe | BroadRecipe,
     out: Path,
     *,
     resume: bool = False,
     report: Report | None = None,
     stop_at: int | None = None,
     world: World | None = None,
-    frame: Frame | None = None,
+    frame: Domain | None = None,
 ) -> Progress:
     """Train a recipe and write checkpoint, log and model to `out`.
 
     Parameters
     ----------
-    recipe : Recipe
+    recipe : PaperRecipe or BroadRecipe
+        From `find_recipe`.
     out : Path
-        A folder, made if it is not there.
+        A folder; created if missing.
     resume : bool
-        Go on from the folder's checkpoint, if it has one.
+        Continue from the folder's checkpoint, if it has one.
     report : callable, optional
-        Told of the progress after every step.
+        Called with the progress after every step.
     stop_at : int, optional
-        Leave off after this step, without a model.
+        Stop after this step, without writing a model.
     world : World, optional
-        Tasks other than those that the recipe names.
+        Tasks instead of those that a recipe of the paper names.
     frame : (float, float), optional
-        The interval that is mapped to [-1, 1] for the features, if it is not the world's bounds; tasks on the whole
-        line need one.
+        For recipes of the paper: the interval that is mapped to [-1, 1] for the features; default: the world's bounds.
+        Tasks on the whole line need one.
+
+    Returns
+    -------
+    Progress
+        The last step, the kept step with its validation score in bits, and the log.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the folder's checkpoint belongs to another recipe, or `world` and `frame` do not suit the recipe.
+    UnreadableFileError
+        If the checkpoint, or the file with the recipe's tasks, cannot be read.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    run = _Run(recipe, out, resume=resume, world=world, frame=frame)
-    last = min(recipe.steps, stop_at or recipe.steps)
-    # The next step's tasks are made while this one's weights are updated.
-    with ThreadPoolExecutor(1) as maker:
-        coming = maker.submit(prepare_step, recipe, run.world, run.progress.step, frame=frame)
-        while run.progress.step < last and not run.progress.stopped:
-            prepared = coming.result()
-            coming = maker.submit(prepare_step, recipe, run.world, run.progress.step + 1, frame=frame)
-            run.step(prepared)
-            run.record()
-            if report is not None:
-                report(run.progress)
-    if last == recipe.steps or run.progress.stopped:
-        run.finish()
-    return run.progress
+    problem: Problem
+    if isinstance(recipe, PaperRecipe):
+        problem = PaperProblem(recipe, world=world, frame=frame)
+    elif world is None and frame is None:
+        problem = BroadProblem(recipe)
+    else:
+        raise InvalidParameterError(f"recipe {recipe.name}: only recipes of the paper take a world or a frame.")
+    return run(problem, out, resume=resume, report=report, stop_at=stop_at)

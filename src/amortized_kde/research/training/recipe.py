@@ -1,12 +1,9 @@
-"""Recipes: what to train, on which tasks, for how long. Readable TOML; the paper's five are in the package.
-
-A name or a path enters, a checked `Recipe` leaves.
-"""
+"""Recipes: what to train, on which tasks, for how long. TOML files; those of the shipped models are in the package."""
 
 import difflib
 import importlib.util
 import tomllib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -16,10 +13,39 @@ from amortized_kde.research.tasks import World, own_world, world
 
 
 @dataclass(frozen=True, kw_only=True)
-class Network:
-    """Layer widths, what the output is (the bandwidth in the domain, or its ratio to the sd), and limits of inputs.
+class Optimiser:
+    """Adam's learning rate, the largest norm of a gradient, and the decay of the weights' moving average (0: none)."""
 
-    An input beyond its limits, given as scaled for the network, is moved to the nearer one, in training and after.
+    learning_rate: float
+    clip: float
+    average: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What every recipe says: the model's name, the seed, the number of steps and the optimiser."""
+
+    name: str
+    seed: int
+    steps: int
+    optimiser: Optimiser
+
+    @property
+    def command(self) -> str:
+        """The command that trains the model."""
+        return f"amortized-kde train {self.name}"
+
+    def as_card(self) -> dict[str, Any]:
+        """Return the recipe as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """Inputs, widths of the hidden layers, what the output is, and limits of inputs.
+
+    The output is the bandwidth in the domain, or its ratio to the standard deviation. An input outside its limits, in
+    the network's scale, is clipped, in training and after.
     """
 
     inputs: list[str]
@@ -30,24 +56,15 @@ class Network:
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """Expected score by `points` fresh draws a task, or by that many nodes of Gauss-Hermite quadrature."""
+    """Expected score by `points` fresh draws per task, or by that many nodes of Gauss-Hermite quadrature."""
 
     kind: Literal["draws", "gauss-hermite"]
     points: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optimiser:
-    """Adam's rate, the gradient's largest norm, and the decay of the moving average of the weights (0: none)."""
-
-    learning_rate: float
-    clip: float
-    average: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class Validation:
-    """A fixed set: so many tasks for each size (an empty list: every size), scored every so many steps."""
+    """A fixed set of `tasks_per_size` tasks for each size (empty: all sizes), scored every `every` steps."""
 
     seed: int
     sizes: list[int]
@@ -56,7 +73,7 @@ class Validation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Early:
+class EarlyStop:
     """Stop after `patience` validations without an improvement of `improvement` bits, not before step `start`."""
 
     start: int
@@ -65,32 +82,28 @@ class Early:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """Everything that decides the weights."""
+class PaperRecipe(Recipe):
+    """Everything that decides the weights of one of the paper's models; `folder` is where the recipe was read from."""
 
-    name: str
     world: str
-    seed: int
-    steps: int
     batch: int
     sizes: list[int]
     one_size_a_step: bool
     network: Network
     objective: Objective
-    optimiser: Optimiser
     validation: Validation
-    early_stop: Early
+    early_stop: EarlyStop
     notes: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
 
     def as_card(self) -> dict[str, Any]:
-        """Give the recipe as plain data, without the folder that it was read from."""
+        """Return the recipe as plain data, without the folder."""
         return {key: value for key, value in asdict(self).items() if key != "folder"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class LadderNetwork:
-    """What the output is, and the widths of the layers that see the sample and each point."""
+class AdaptiveNetwork:
+    """What the output is, and the widths of the layers that read the sample (`whole`) and each point (`point`)."""
 
     output: Literal["adaptive", "single"]
     whole: int
@@ -98,8 +111,20 @@ class LadderNetwork:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LadderTasks:
-    """Tasks for validation every so many steps, and those that give every feature its location, spread and range."""
+class AdaptiveRecipe(Recipe):
+    """What recipes of models in the sample's own frame share.
+
+    The learning rate falls along a cosine to `final_rate` times the first.
+    """
+
+    batch: int
+    final_rate: float
+    network: AdaptiveNetwork
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroadTasks:
+    """Tasks for validation, every `every` steps, and those whose features give the standardisation."""
 
     validation_seed: int
     validation_tasks: int
@@ -109,11 +134,11 @@ class LadderTasks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Again:
-    """Tasks that are used again: those of so many steps are made, and further steps take them in turn (0: none are).
+class Reuse:
+    """Tasks that are used several times: steps cycle through the tasks of `steps` steps (0: all tasks are fresh).
 
-    Of a step's tasks so many are of the ten families, and of mixtures of 32 components, all between bounds that are
-    told and with n uniform on 5 .. 256; the others are of the broad world.
+    Of a step's tasks, `families` are of the ten families and `mixtures` are mixtures of 32 components, all with known
+    bounds and n uniform on 5 .. 256; the others are of the broad world.
     """
 
     steps: int
@@ -121,59 +146,42 @@ class Again:
     mixtures: int
 
 
-_NEVER = Again(steps=0, families=0, mixtures=0)
+_NO_REUSE = Reuse(steps=0, families=0, mixtures=0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LadderRecipe:
-    """Everything that decides the weights of a model in the sample's own frame; Adam's rate falls along a cosine.
+class BroadRecipe(AdaptiveRecipe):
+    """Everything that decides the weights of a model that is trained on the broad world.
 
-    A task of n values counts by n to the power `size_power`: what can be gained falls with n. Tasks of more
-    than 256 values come `large` times as often as others of their world.
+    A task of n values has the weight n^`size_power`, because larger samples leave less to gain. Tasks of more than 256
+    values are `large` times as frequent as the world has them.
     """
 
-    name: str
     world: Literal["broad"]
-    seed: int
-    steps: int
-    batch: int
     draws: int
     size_power: float
-    large: float = 1.0
-    final_rate: float
-    network: LadderNetwork
-    optimiser: Optimiser
-    tasks: LadderTasks
-    again: Again = _NEVER
-
-    @property
-    def every(self) -> int:
-        """Steps from one validation to the next."""
-        return self.tasks.every
-
-    @property
-    def command(self) -> str:
-        """What to type for the same model."""
-        return f"amortized-kde train {self.name}"
+    large: float
+    tasks: BroadTasks
+    again: Reuse = _NO_REUSE
 
     def as_card(self) -> dict[str, Any]:
-        """Give the recipe as plain data."""
-        return {key: value for key, value in asdict(self).items() if key != "again" or self.again != _NEVER}
+        """Return the recipe as plain data, without `again` if no task is used twice."""
+        return {key: value for key, value in asdict(self).items() if key != "again" or self.again != _NO_REUSE}
 
 
 def recipe_names() -> tuple[str, ...]:
-    """Names of the recipes in the package."""
+    """Return the names of the recipes in the package."""
     folder = resources.files(__package__) / "recipes"
     return tuple(sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
-def find_recipe(name: str) -> Recipe | LadderRecipe:
+def find_recipe(name: str) -> PaperRecipe | BroadRecipe:
     """Read one of the package's recipes, or a TOML file.
 
     Raises
     ------
     UnreadableFileError, InvalidParameterError
-        If there is no such recipe or file, or an entry is missing, unknown or of the wrong kind.
+        If there is no such recipe or file, or an entry is missing, unknown or of the wrong type.
     """
     if name in recipe_names():
         text, folder = (resources.files(__package__) / "recipes" / f"{name}.toml").read_text(encoding="utf-8"), ""
@@ -194,10 +202,10 @@ def find_recipe(name: str) -> Recipe | LadderRecipe:
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameterError(f"{name} is not valid TOML ({error}).") from None
     if entries.get("world") == "broad":
-        made: LadderRecipe = _build(LadderRecipe, entries, name)
-        _check_again(made)
-        return made
-    recipe: Recipe = _build(Recipe, {**entries, "folder": folder}, name)
+        broad: BroadRecipe = _build(BroadRecipe, entries, name)
+        _check_reuse(broad)
+        return broad
+    recipe: PaperRecipe = _build(PaperRecipe, {**entries, "folder": folder}, name)
     _check(recipe)
     return recipe
 
@@ -210,7 +218,7 @@ def _build(kind: Any, entries: dict[str, Any], where: str) -> Any:
     made = {}
     for name, f in known.items():
         if name not in entries:
-            if name in ("notes", "folder", "limits", "again"):
+            if f.default is not MISSING or f.default_factory is not MISSING:
                 continue
             raise InvalidParameterError(f"{where} lacks the entry {name!r}.")
         made[name] = _value(f.type, entries[name], f"{where}: {name}")
@@ -232,7 +240,7 @@ def _value(kind: Any, value: Any, where: str) -> Any:
     return value
 
 
-def _check(recipe: Recipe) -> None:
+def _check(recipe: PaperRecipe) -> None:
     low, high = recipe.sizes if len(recipe.sizes) == 2 else (0, 0)
     wrong = {
         "sizes must be the smallest and the largest n": not 1 <= low <= high,
@@ -249,9 +257,9 @@ def _check(recipe: Recipe) -> None:
             raise InvalidParameterError(f"recipe {recipe.name}: {sentence}.")
 
 
-def _check_again(recipe: LadderRecipe) -> None:
+def _check_reuse(recipe: BroadRecipe) -> None:
     again = recipe.again
-    if again == _NEVER:
+    if again == _NO_REUSE:
         return
     if recipe.network.output != "single":
         raise InvalidParameterError(f"recipe {recipe.name}: only tasks of the output 'single' can be used again.")
@@ -261,8 +269,14 @@ def _check_again(recipe: LadderRecipe) -> None:
         )
 
 
-def find_world(recipe: Recipe) -> World:
-    """Give the recipe's world: a name, or ``file.py:NAME`` for tasks of one's own, relative to the recipe's folder."""
+def find_world(recipe: PaperRecipe) -> World:
+    """Return the recipe's world: a name, or ``file.py:NAME`` for tasks of your own, relative to the recipe's folder.
+
+    Raises
+    ------
+    UnreadableFileError, InvalidParameterError
+        If the file cannot be read, or has no such name.
+    """
     if ":" not in recipe.world:
         return world(recipe.world)
     file, _, name = recipe.world.rpartition(":")

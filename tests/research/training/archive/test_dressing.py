@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from amortized_kde.learned.store import load_model
-from amortized_kde.research.training.archive.dressing import fit_dressing
-from amortized_kde.research.training.archive.scores import gaussian_scores, model_scores
+from amortized_kde.research.training.archive.scores import fit_dressing, gaussian_scores, model_scores
 
 NUMBERS = (3.0, 0.8, 1.7)
 

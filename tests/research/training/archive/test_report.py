@@ -8,10 +8,16 @@ from scipy import stats
 
 import amortized_kde as akde
 from amortized_kde.learned.store import load_model
-from amortized_kde.research.training.archive.pairs import read_pairs
-from amortized_kde.research.training.archive.report import compare, piece_bootstrap, table_lines, write_report
-from amortized_kde.research.training.archive.scores import gaussian_scores, model_scores, silverman_scores
-from amortized_kde.research.training.archive.split import HELD_OUT, split_time
+from amortized_kde.research.training.archive.pairs import HELD_OUT, read_pairs, split_time
+from amortized_kde.research.training.archive.scores import (
+    compare,
+    gaussian_scores,
+    model_scores,
+    piece_bootstrap,
+    silverman_scores,
+    table_lines,
+    write_report,
+)
 
 
 def pairs_between(bounds, seed=3):

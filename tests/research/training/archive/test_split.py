@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amortized_kde.errors import InvalidSampleError
-from amortized_kde.research.training.archive.split import HELD_OUT, TRAINING, VALIDATION, split_time
+from amortized_kde.research.training.archive.pairs import HELD_OUT, TRAINING, VALIDATION, split_time
 
 
 @given(st.integers(50, 5000))

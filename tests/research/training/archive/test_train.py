@@ -11,10 +11,9 @@ pytest.importorskip("jax", reason="training needs the train extra")
 from amortized_kde.ensembles import dressed, log_score_parts, log_scores, read_dressing
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.learned.store import ARCHITECTURES, load_model, read_model
-from amortized_kde.research.training.archive.pairs import read_pairs
+from amortized_kde.research.training.archive.pairs import HELD_OUT, TRAINING, VALIDATION, read_pairs, split_time
+from amortized_kde.research.training.archive.problem import ArchiveProblem, PairBatch
 from amortized_kde.research.training.archive.recipe import archive_recipe, find_start
-from amortized_kde.research.training.archive.source import ArchiveSource, PairBatch
-from amortized_kde.research.training.archive.split import HELD_OUT, TRAINING, VALIDATION, split_time
 from amortized_kde.research.training.archive.train import train_archive
 
 NUMBERS = (6.0, 0.8, 1.7)
@@ -114,14 +113,14 @@ def test_the_start_is_kept_if_nothing_is_better(wrong, tmp_path):
 
 def test_steps_see_training_blocks_alone_and_each_pair_once_a_pass(wrong):
     recipe, split = brief(wrong), split_time(wrong.steps)
-    source = ArchiveSource(recipe, wrong, split)
+    problem = ArchiveProblem(recipe, wrong, split)
     part = split.part_of(wrong.times)
     training = set(wrong.observations[part == TRAINING])
     passes = sum(part == TRAINING) // recipe.batch
-    seen = np.concatenate([source.step(step).at[:, 0] for step in range(passes)])
+    seen = np.concatenate([problem.step(step).at[:, 0] for step in range(passes)])
     assert len(set(seen)) == seen.size
     assert set(seen) <= training
-    assert set(source.validation().at[:, 0]) == set(wrong.observations[part == VALIDATION])
+    assert set(problem.validation().at[:, 0]) == set(wrong.observations[part == VALIDATION])
 
 
 def test_batches_are_ragged_ascending_and_bounded():

@@ -1,14 +1,13 @@
-"""How to train on an archive: everything that decides the weights, with defaults for those who have no recipe."""
+"""Recipes for training on an archive."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.model import Model
 from amortized_kde.learned.store import ARCHITECTURES, load_model, model_names, read_model
 from amortized_kde.research.training.archive.pairs import Pairs
-from amortized_kde.research.training.recipe import LadderNetwork, Optimiser
+from amortized_kde.research.training.recipe import AdaptiveNetwork, AdaptiveRecipe, Optimiser
 
 SCRATCH = "scratch"
 _STARTS = " or ".join(sorted(name for name, kind in ARCHITECTURES.items() if kind.own_frame))
@@ -18,20 +17,22 @@ _RATE, _FINAL_RATE, _AVERAGE = 2e-3, 0.02, 0.99
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchiveRecipe:
-    """Everything that decides the weights of a model that is trained on an archive; Adam's rate falls along a cosine.
+class ArchiveRecipe(AdaptiveRecipe):
+    """Everything that decides the weights of a model that is trained on an archive.
 
-    `start` names the model that it begins with, or is ``scratch``; `dress` says whether a dressing is learned along.
+    Attributes
+    ----------
+    start : str
+        The model to start from, or ``scratch``.
+    dress : bool
+        Whether a dressing is fitted too.
+    bounds, atoms
+        As given for the pairs.
+    pairs, fingerprint : int, str
+        Number and checksum of the pairs.
     """
 
-    name: str
-    seed: int
-    steps: int
-    batch: int
     every: int
-    final_rate: float
-    network: LadderNetwork
-    optimiser: Optimiser
     start: str
     dress: bool
     bounds: tuple[float | None, float | None] | None
@@ -42,24 +43,20 @@ class ArchiveRecipe:
 
     @property
     def command(self) -> str:
-        """What to type for the same model, but for the file's name."""
+        """The command that trains the model, with FILE for the archive."""
         dress = " --dress" if self.dress else ""
         return f"amortized-kde train --archive FILE --start {self.start} --steps {self.steps}{dress}"
 
-    def as_card(self) -> dict[str, Any]:
-        """Give the recipe as plain data."""
-        return asdict(self)
-
 
 def find_start(start: str) -> Model | None:
-    """Find the model to begin with: a shipped one, one in a folder, or None for ``scratch``.
+    """Return the model to start from: a shipped one or one in a folder; None for ``scratch``.
 
     Raises
     ------
     InvalidParameterError
-        If there is none, or it is one of the paper's, which do not read a sample in its own frame.
+        If there is none, or it is one of the paper's, which do not work in the sample's own frame.
     UnreadableFileError
-        If the folder holds no sound model.
+        If the folder holds no valid model.
     """
     if start == SCRATCH:
         return None
@@ -87,12 +84,33 @@ def archive_recipe(
     steps: int = STEPS,
     seed: int = 0,
 ) -> ArchiveRecipe:
-    """Give the recipe for these pairs; what is not asked for has sensible values.
+    """Return a recipe for training on pairs.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        From `read_pairs`.
+    name : str
+        Name of the model.
+    start : str
+        The model to start from: ``adaptive``, ``single``, the folder of a trained model, or ``scratch``.
+    dress : bool
+        Whether to fit a correction of bias and spread too.
+    steps : int
+        Steps of Adam.
+    seed : int
+        Seed of the order of the pairs, and of random weights.
+
+    Returns
+    -------
+    ArchiveRecipe
 
     Raises
     ------
-    InvalidParameterError, UnreadableFileError
+    InvalidParameterError
         If there is no such start, or steps or seed are out of range.
+    UnreadableFileError
+        If the folder to start from holds no valid model.
     """
     if steps < 1 or seed < 0:
         raise InvalidParameterError(f"steps must be at least 1 and the seed at least 0, not {steps} and {seed}.")
@@ -106,7 +124,7 @@ def archive_recipe(
         batch=_BATCH,
         every=_EVERY,
         final_rate=_FINAL_RATE,
-        network=LadderNetwork(output=widths["output"], whole=widths["whole"], point=widths["point"]),
+        network=AdaptiveNetwork(output=widths["output"], whole=widths["whole"], point=widths["point"]),
         optimiser=Optimiser(
             learning_rate=_RATE,
             clip=like.card["recipe"]["optimiser"]["clip"],

@@ -1,4 +1,4 @@
-"""The whole way from pairs to a model and its report."""
+"""Train on an archive, and score the model on held-out time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,21 +8,20 @@ import numpy as np
 
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.learned.store import load_model, read_model
-from amortized_kde.research.training.archive.pairs import Pairs
+from amortized_kde.research.training.archive.pairs import HELD_OUT, TRAINING, VALIDATION, Pairs, Split, split_time
+from amortized_kde.research.training.archive.problem import ArchiveProblem
 from amortized_kde.research.training.archive.recipe import ArchiveRecipe, find_start
-from amortized_kde.research.training.archive.report import Report, compare, write_report
-from amortized_kde.research.training.archive.source import ArchiveSource
-from amortized_kde.research.training.archive.split import HELD_OUT, TRAINING, VALIDATION, Split, split_time
+from amortized_kde.research.training.archive.scores import Report, compare, write_report
 from amortized_kde.research.training.checkpoint import Progress
-from amortized_kde.research.training.ladder.loop import train_ladder
+from amortized_kde.research.training.loop import run
 
-# A part with fewer pairs says nothing.
+# Fewest pairs in a part.
 _FEWEST = 20
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the training ended, how time was split, and the report; None if it left off before the last step."""
+    """Where the training ended, how time was split, and the report, None if it stopped before the last step."""
 
     progress: Progress
     split: Split
@@ -38,18 +37,38 @@ def train_archive(
     report: Callable[[Progress], None] | None = None,
     stop_at: int | None = None,
 ) -> Outcome:
-    """Train on the archive's training blocks, keep the best step by its validation blocks, and judge on held-out ones.
+    """Train on the archive's training blocks, keep the best step on its validation blocks, score the held-out ones.
 
-    Checkpoint, log, model and ``report.csv`` are written to `out`; options as in `training.loop.train`.
+    Checkpoint, log, model and ``report.csv`` are written to `out`.
+
+    Parameters
+    ----------
+    recipe : ArchiveRecipe
+        From `archive_recipe`.
+    pairs : Pairs
+        From `read_pairs`.
+    out : Path
+        A folder; created if missing.
+    resume : bool
+        Continue from the folder's checkpoint, if it has one.
+    report : callable, optional
+        Called with the progress after every step.
+    stop_at : int, optional
+        Stop after this step, without model or report.
+
+    Returns
+    -------
+    Outcome
 
     Raises
     ------
     InvalidSampleError
-        If the archive has too few time steps, or a part of it too few pairs.
+        If the archive has too few time steps, or one of the three parts too few pairs.
+    InvalidParameterError
+        If the folder's checkpoint belongs to another recipe or archive.
     """
     split = split_pairs(pairs)
-    source = ArchiveSource(recipe, pairs, split)
-    progress = train_ladder(recipe, out, source=source, resume=resume, report=report, stop_at=stop_at)
+    progress = run(ArchiveProblem(recipe, pairs, split), out, resume=resume, report=report, stop_at=stop_at)
     if progress.step < recipe.steps:
         return Outcome(progress, split, None)
     tuned, untuned = read_model(out), find_start(recipe.start) or load_model(recipe.network.output)
@@ -61,12 +80,12 @@ def train_archive(
 
 
 def split_pairs(pairs: Pairs) -> Split:
-    """Split the archive's time, and see that every part has pairs.
+    """Split the archive's time, and check that every part has enough pairs.
 
     Raises
     ------
     InvalidSampleError
-        If the archive has too few time steps, or a part of it too few pairs.
+        If the archive has too few time steps, or one of the three parts too few pairs.
     """
     split = split_time(pairs.steps)
     part = split.part_of(pairs.times)

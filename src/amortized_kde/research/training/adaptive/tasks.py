@@ -1,4 +1,4 @@
-"""Tasks made ready for a step: described, standardised, with their background and sorted evaluation points."""
+"""Tasks made ready for a step: standardised features, sorted evaluation points and the background there."""
 
 from functools import cache
 from typing import NamedTuple, Protocol
@@ -13,32 +13,33 @@ from amortized_kde.learned.adaptive.features import Description, describe
 from amortized_kde.learned.adaptive.network import Standards
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.research.tasks.broad.batch import broad_batch
-from amortized_kde.research.training.recipe import LadderRecipe
+from amortized_kde.research.training.problem import Outputs, Slopes
+from amortized_kde.research.training.recipe import BroadRecipe
 
-# Rows are filled up to a multiple of this: the compiler makes code for every number of rows anew.
+# Point features are padded to a multiple of this many rows, because JAX compiles anew for every number of rows.
 _ROWS = 8192
-# Of so many ascending draws one is kept, at random: the mean over those kept is as unbiased as that over all, and
-# nearly as free of noise, at an eighth of its cost.
+# Of this many ascending draws one is kept, at random: the mean over those kept is unbiased too, and nearly as free of
+# noise, at an eighth of the cost.
 EACH = 8
-# A stream of its own, after those of the broad world.
+# The random stream that chooses them, after those of the broad world.
 _KEPT = 108
 
 
 class Inputs(NamedTuple):
-    """What the network sees: float32, points filled up with zeros that belong to sample 0."""
+    """Features of samples, their sizes, and features of points with the sample of each, zero in padding rows."""
 
-    wholes: Single
+    sample_features: Single
     sizes: Single
-    points: Single
-    own: NDArray[np.int32]
+    point_features: Single
+    sample_of_row: NDArray[np.int32]
 
     def without_points(self) -> "Inputs":
-        """Give what a network sees that asks for the sample alone."""
-        return Inputs(self.wholes, self.sizes, self.points[:0], self.own[:0])
+        """Return the inputs of a network that reads the samples only."""
+        return self._replace(point_features=self.point_features[:0], sample_of_row=self.sample_of_row[:0])
 
 
 class Tasks(Protocol):
-    """What is asked of a batch of tasks: ascending samples, and which bounds are known (`KNOWN_BOUNDS`)."""
+    """A batch of tasks: ascending samples, their bounds, and which of those are known."""
 
     @property
     def values(self) -> Array:
@@ -47,7 +48,7 @@ class Tasks(Protocol):
 
     @property
     def offsets(self) -> Index:
-        """Where each sample begins, (tasks + 1,)."""
+        """Where each sample begins (tasks + 1,)."""
         ...
 
     @property
@@ -79,9 +80,9 @@ class Tasks(Protocol):
 
 
 class Prepared(NamedTuple):
-    """Tasks, what is read off their samples, and where they are judged: ascending draws and the background there.
+    """Tasks with features, ascending evaluation points `at` and the background there (tasks, m).
 
-    `weights` sum to 1 and say how much each task counts.
+    `weights` (tasks,) sum to 1.
     """
 
     tasks: Tasks
@@ -90,6 +91,20 @@ class Prepared(NamedTuple):
     at: Array
     background: Array
     weights: Array
+
+    def unpadded(self, outputs: Outputs) -> Outputs:
+        """Return outputs without the padding rows of points."""
+        return tuple(out[: len(self.description.points)] if out.ndim == 2 else out for out in outputs)
+
+    def weighted(self, slopes: Outputs) -> Slopes:
+        """Return slopes times the tasks' weights, in float32, with zeros in the padding rows of points."""
+        of_points = np.repeat(self.weights, np.diff(self.description.offsets))[:, None]
+        filled = []
+        for slope in slopes:
+            rows = len(self.inputs.point_features) if slope.ndim == 2 else len(slope)
+            filled.append(np.zeros((rows, *slope.shape[1:]), np.float32))
+            filled[-1][: len(slope)] = slope * (of_points if slope.ndim == 2 else self.weights)
+        return tuple(filled)
 
 
 def _describe(tasks: Tasks) -> Description:
@@ -100,21 +115,21 @@ def _describe(tasks: Tasks) -> Description:
 
 
 def prepare_tasks(tasks: Tasks, at: Array, weights: Array, given: Standards) -> Prepared:
-    """Describe tasks that are judged at the ascending rows of `at` (tasks, m) and count by `weights` (tasks,)."""
+    """Prepare tasks with evaluation points `at` (tasks, m), ascending in each row, and `weights` (tasks,)."""
     found = _describe(tasks)
     placed = {"lower": tasks.lower, "upper": tasks.upper, "location": found.locations, "scale": found.scales}
     background = np.exp(log_density(at, **{name: value[:, None] for name, value in placed.items()}))
     return Prepared(tasks, found, _inputs(found, tasks, given), at, background, weights / weights.sum())
 
 
-def _prepare(recipe: LadderRecipe, count: int, given: Standards, *, seed: int, first: int) -> Prepared:
+def _prepare(recipe: BroadRecipe, count: int, given: Standards, *, seed: int, first: int) -> Prepared:
     tasks = broad_batch(count, seed=seed, first=first, draws=EACH * recipe.draws, large=recipe.large)
     at = thinned_draws(tasks.draws, seed=seed, first=first)
     return prepare_tasks(tasks, at, np.asarray(tasks.sizes**recipe.size_power, np.float64), given)
 
 
 def thinned_draws(draws: Array, *, seed: int, first: int) -> Array:
-    """Give one of every `EACH` ascending draws (tasks, m), chosen by the task's number, the first of which is given."""
+    """Return one of every `EACH` ascending draws of tasks first, first + 1, ..., chosen by the number of the task."""
     count, kept = len(draws), draws.shape[1] // EACH
     at = np.sort(draws, axis=1).reshape(count, kept, EACH)
     chance = indexed_uniforms(stream_words(seed, _KEPT), first * kept, count * kept)
@@ -123,27 +138,27 @@ def thinned_draws(draws: Array, *, seed: int, first: int) -> Array:
 
 
 def _inputs(found: Description, tasks: Tasks, given: Standards) -> Inputs:
-    wholes, points = given.wholes(found.wholes), given.points(found.points)
-    filled = np.zeros((-(-len(points) // _ROWS) * _ROWS, points.shape[1]), np.float32)
-    filled[: len(points)] = points
-    own = np.zeros(len(filled), np.int32)
-    own[: len(points)] = np.repeat(np.arange(len(wholes)), np.diff(found.offsets))
-    return Inputs(wholes.astype(np.float32), tasks.sizes.astype(np.float32), filled, own)
+    of_samples, of_points = given.wholes(found.wholes), given.points(found.points)
+    padded = np.zeros((-(-len(of_points) // _ROWS) * _ROWS, of_points.shape[1]), np.float32)
+    padded[: len(of_points)] = of_points
+    sample_of_row = np.zeros(len(padded), np.int32)
+    sample_of_row[: len(of_points)] = np.repeat(np.arange(len(of_samples)), np.diff(found.offsets))
+    return Inputs(of_samples.astype(np.float32), tasks.sizes.astype(np.float32), padded, sample_of_row)
 
 
-def prepare_step(recipe: LadderRecipe, step: int, given: Standards) -> Prepared:
-    """Make the tasks of a step that are of the broad world."""
+def prepare_step(recipe: BroadRecipe, step: int, given: Standards) -> Prepared:
+    """Make those tasks of a step that are of the broad world."""
     count = recipe.batch - recipe.again.families - recipe.again.mixtures
     return _prepare(recipe, count, given, seed=recipe.seed, first=step * count)
 
 
-def prepare_validation(recipe: LadderRecipe, given: Standards) -> Prepared:
-    """Make the tasks on which the kept step is chosen."""
+def prepare_validation(recipe: BroadRecipe, given: Standards) -> Prepared:
+    """Make the tasks of the validation seed."""
     return _prepare(recipe, recipe.tasks.validation_tasks, given, seed=recipe.tasks.validation_seed, first=0)
 
 
-def standards(recipe: LadderRecipe) -> Standards:
-    """Take location, spread and range of every feature from the recipe's tasks for that."""
+def standards(recipe: BroadRecipe) -> Standards:
+    """Return location, spread and range of every feature over the recipe's tasks for standardisation."""
     return _standards(recipe.tasks.standard_tasks, recipe.tasks.standard_seed)
 
 

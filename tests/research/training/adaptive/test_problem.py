@@ -13,17 +13,16 @@ import jax
 
 from amortized_kde.learned.adaptive.network import LadderNetwork
 from amortized_kde.learned.store import ARCHITECTURES, read_model
-from amortized_kde.research.training.ladder.loop import train_ladder
-from amortized_kde.research.training.ladder.networks import FORWARD, START
-from amortized_kde.research.training.ladder.objectives import OBJECTIVES
-from amortized_kde.research.training.ladder.prepared import prepare_step, standards
-from amortized_kde.research.training.recipe import Again, find_recipe
+from amortized_kde.research.training.adaptive.problem import OUTPUTS
+from amortized_kde.research.training.adaptive.tasks import prepare_step, standards
+from amortized_kde.research.training.loop import train
+from amortized_kde.research.training.recipe import Reuse, find_recipe
 
 
 def small(name):
     recipe = find_recipe(name)
     tasks = dataclasses.replace(recipe.tasks, validation_tasks=50, standard_tasks=300, every=5)
-    again = Again(steps=4, families=6, mixtures=5) if recipe.again.steps else recipe.again
+    again = Reuse(steps=4, families=6, mixtures=5) if recipe.again.steps else recipe.again
     return dataclasses.replace(recipe, steps=10, batch=24, draws=32, tasks=tasks, again=again)
 
 
@@ -34,27 +33,27 @@ def recipe(request):
 
 @pytest.fixture(scope="module")
 def prepared(recipe):
-    fresh = dataclasses.replace(recipe, again=Again(steps=0, families=0, mixtures=0))
+    fresh = dataclasses.replace(recipe, again=Reuse(steps=0, families=0, mixtures=0))
     return prepare_step(fresh, 3, standards(recipe))
 
 
 @pytest.fixture(scope="module")
 def network(recipe):
     widths = recipe.network
-    start = START[widths.output](jax.random.key(1), widths.whole, widths.point)
+    start = OUTPUTS[widths.output].start(jax.random.key(1), widths.whole, widths.point)
     return jax.tree.map(lambda leaf: leaf + 0.05 * jax.random.normal(jax.random.key(2), leaf.shape), start)
 
 
 def outputs(recipe, network, prepared):
-    found = FORWARD[recipe.network.output](network, *prepared.inputs)
+    found = OUTPUTS[recipe.network.output].forward(network, *prepared.inputs)
     count = len(prepared.description.points)
     return tuple(np.asarray(out, np.float64)[: count if out.ndim == 2 else None] for out in found)
 
 
 def test_a_stopped_run_ends_with_the_bits_of_an_unbroken_one(recipe, tmp_path):
-    whole = train_ladder(recipe, tmp_path / "whole")
-    train_ladder(recipe, tmp_path / "broken", stop_at=7)
-    resumed = train_ladder(recipe, tmp_path / "broken", resume=True)
+    whole = train(recipe, tmp_path / "whole")
+    train(recipe, tmp_path / "broken", stop_at=7)
+    resumed = train(recipe, tmp_path / "broken", resume=True)
     assert resumed == whole
     for name in ("weights.safetensors", "card.json", "log.csv"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
@@ -68,26 +67,26 @@ def test_the_shipped_pass_is_the_trained_one(recipe, network, prepared):
     given = standards(recipe)
     shipped = LadderNetwork.of({**arrays, "standard.whole": given.whole, "standard.point": given.point})
     found, sizes = prepared.description, prepared.tasks.sizes
-    own = np.repeat(np.arange(sizes.size), np.diff(found.offsets))
+    sample_of_row = np.repeat(np.arange(sizes.size), np.diff(found.offsets))
     expected = outputs(recipe, network, prepared)
     if recipe.network.output == "single":
         np.testing.assert_allclose(shipped.log_bandwidths(found.wholes), expected[0], atol=1e-4)
         return
-    shares, epsilons = shipped.shares_and_background(found.wholes, sizes, found.points, own)
+    shares, epsilons = shipped.shares_and_background(found.wholes, sizes, found.points, sample_of_row)
     np.testing.assert_allclose(shares, expected[0], atol=1e-4)
     np.testing.assert_allclose(epsilons, expected[1], rtol=1e-3)
 
 
 def test_slopes_are_those_of_differences(recipe, network, prepared):
-    objective, given = OBJECTIVES[recipe.network.output], outputs(recipe, network, prepared)
-    _, slopes = objective(prepared, given, exact=False)
+    objective, given = OUTPUTS[recipe.network.output].scores_and_slopes, outputs(recipe, network, prepared)
+    _, slopes = objective(prepared, given)
     # Along a random direction all outputs move at once; float32 sums leave four digits.
     rng, step = np.random.default_rng(3), 1e-3
     directions = [rng.normal(size=out.shape) * np.maximum(np.abs(out), 0.0 if out.ndim == 2 else 1e-3) for out in given]
     scores = []
     for sign in (1.0, -1.0):
         moved = tuple(out + sign * step * way for out, way in zip(given, directions, strict=True))
-        scores.append(objective(prepared, moved, exact=False)[0].sum())
+        scores.append(objective(prepared, moved)[0].sum())
     expected = sum(float(np.sum(slope * way)) for slope, way in zip(slopes, directions, strict=True))
     assert (scores[0] - scores[1]) / (2.0 * step) == pytest.approx(expected, rel=0.02, abs=0.02)
 
@@ -101,7 +100,7 @@ def test_the_first_steps_replay_the_committed_log(recipe, tmp_path):
     """
     whole = find_recipe(recipe.name)
     tasks = dataclasses.replace(whole.tasks, validation_tasks=50)
-    progress = train_ladder(dataclasses.replace(whole, tasks=tasks), tmp_path, stop_at=50)
+    progress = train(dataclasses.replace(whole, tasks=tasks), tmp_path, stop_at=50)
     committed = Path(__file__).parents[4] / "results" / "training" / f"{recipe.name}.csv"
     with open(committed, encoding="utf-8") as file:
         first = next(csv.DictReader(file))

@@ -7,12 +7,10 @@ import pytest
 
 pytest.importorskip("jax", reason="training needs the train extra")
 
-from amortized_kde.research.training.ladder.again import curves_of_step
-from amortized_kde.research.training.ladder.curves import Curves, join
-from amortized_kde.research.training.ladder.objectives import OBJECTIVES, curves_of
-from amortized_kde.research.training.ladder.prepared import prepare_step, standards
-from amortized_kde.research.training.ladder.sources import BroadSource
-from amortized_kde.research.training.recipe import Again, find_recipe
+from amortized_kde.research.training.adaptive.objective import Curves, curves_of, join, single_scores_and_slopes
+from amortized_kde.research.training.adaptive.problem import BroadProblem, curves_of_step
+from amortized_kde.research.training.adaptive.tasks import prepare_step, standards
+from amortized_kde.research.training.recipe import Reuse, find_recipe
 
 LADDER = Curves.LADDER
 
@@ -21,7 +19,7 @@ LADDER = Curves.LADDER
 def recipe():
     whole = find_recipe("single")
     tasks = dataclasses.replace(whole.tasks, standard_tasks=300)
-    return dataclasses.replace(whole, batch=60, tasks=tasks, again=Again(steps=2, families=10, mixtures=8))
+    return dataclasses.replace(whole, batch=60, tasks=tasks, again=Reuse(steps=2, families=10, mixtures=8))
 
 
 @pytest.fixture(scope="module")
@@ -35,19 +33,17 @@ def curves(prepared):
 
 
 def test_at_the_rungs_a_curve_is_the_objective(prepared, curves):
-    objective = OBJECTIVES["single"]
     for rung in (0, 7, 12, LADDER.size - 1):
         logs = np.full(len(prepared.tasks), LADDER[rung])
-        for of_curve, asked in zip(
-            objective(curves, (logs,), exact=False), objective(prepared, (logs,), exact=False), strict=True
-        ):
-            np.testing.assert_allclose(of_curve, asked, rtol=1e-5, atol=1e-5)
+        found, expected = (single_scores_and_slopes(of, (logs,)) for of in (curves, prepared))
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-5)
 
 
 def test_between_the_rungs_it_is_near(prepared, curves):
     rng = np.random.default_rng(1)
     logs = rng.uniform(-3.0, 1.0, len(prepared.tasks))
-    (near, pulls), (scores, slopes) = (OBJECTIVES["single"](of, (logs,), exact=False) for of in (curves, prepared))
+    (near, pulls), (scores, slopes) = (single_scores_and_slopes(of, (logs,)) for of in (curves, prepared))
     assert np.median(np.abs(near - scores)) < 2e-4
     assert np.quantile(np.abs(near - scores) / (1.0 + np.abs(scores)), 0.9) < 0.01
     assert np.quantile(np.abs(pulls[0] - slopes[0]) / (1.0 + np.abs(slopes[0])), 0.9) < 0.05
@@ -55,20 +51,20 @@ def test_between_the_rungs_it_is_near(prepared, curves):
 
 def test_slopes_are_those_of_the_curve(curves):
     rng = np.random.default_rng(2)
-    # Beyond the ladder as well, where the curve goes on as a straight line.
+    # Outside the ladder as well, where the curve goes on as a straight line.
     logs = rng.uniform(LADDER[0] - 1.0, LADDER[-1] + 1.0, len(curves.weights))
     up, down = (curves.at(logs + step)[0] for step in (1e-5, -1e-5))
     slopes = curves.at(logs)[1]
     np.testing.assert_allclose((up - down) / 2e-5, slopes, rtol=1e-3, atol=1e-3)
 
 
-def test_nothing_is_gained_beyond_the_ladder(curves):
-    for end, beyond in ((LADDER[0], -2.0), (LADDER[-1], 2.0)):
+def test_nothing_is_gained_outside_the_ladder(curves):
+    for end, further in ((LADDER[0], -2.0), (LADDER[-1], 2.0)):
         at = np.full(len(curves.weights), end)
         score, slope = curves.at(at)
-        falls = slope * beyond < 0.0
-        np.testing.assert_allclose(curves.at(at + beyond)[1], np.where(falls, 0.0, slope))
-        assert (curves.at(at + beyond)[0] >= score).all()
+        falls = slope * further < 0.0
+        np.testing.assert_allclose(curves.at(at + further)[1], np.where(falls, 0.0, slope))
+        assert (curves.at(at + further)[0] >= score).all()
 
 
 def test_a_cubic_is_met_everywhere(curves):
@@ -82,8 +78,8 @@ def test_a_cubic_is_met_everywhere(curves):
 
 
 def test_a_step_has_tasks_of_three_kinds_and_they_come_again(recipe):
-    source = BroadSource(recipe)
-    first, second, third = (source.step(step) for step in range(3))
+    problem = BroadProblem(recipe)
+    first, second, third = (problem.step(step) for step in range(3))
     assert len(first.weights) == 60
     assert first.weights.sum() == pytest.approx(1.0)
     sizes = first.inputs.sizes
@@ -91,13 +87,13 @@ def test_a_step_has_tasks_of_three_kinds_and_they_come_again(recipe):
     assert sizes[42:].max() <= 256
     assert third is first
     assert not np.array_equal(first.scores, second.scores)
-    anew = curves_of_step(recipe, 0, source.standards)
+    anew = curves_of_step(recipe, 0, problem.standards)
     np.testing.assert_array_equal(anew.scores, first.scores)
-    broad = prepare_step(recipe, 0, source.standards)
-    np.testing.assert_array_equal(first.inputs.wholes[:42], broad.inputs.wholes)
+    broad = prepare_step(recipe, 0, problem.standards)
+    np.testing.assert_array_equal(first.inputs.sample_features[:42], broad.inputs.sample_features)
 
 
 def test_joined_tasks_count_alike(curves):
     both = join([curves, curves])
     np.testing.assert_allclose(both.weights, np.tile(curves.weights, 2) / 2.0)
-    assert both.inputs.wholes.shape == (2 * len(curves.weights), curves.inputs.wholes.shape[1])
+    assert both.inputs.sample_features.shape == (2 * len(curves.weights), curves.inputs.sample_features.shape[1])
