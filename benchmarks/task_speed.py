@@ -1,8 +1,8 @@
-"""Times of task making, printed and never asserted: the pool, paper-size batches, and the scores of the truth.
+"""Times of drawing tasks: the pool, paper-size batches, and the scores of the true densities.
 
-Run with ``python benchmarks/tasks.py``. A paper-size batch is 256 tasks, n ~ Unif{5..256}, 1024 draws each. Every
-figure is the best of five, after one call that compiles. A NumPy loop over tasks, with the same exact methods, is
-timed beside the Gaussian-mixture batches. A batch of the broad world is 256 tasks of 1 to 4096 values (400 on
+Run with ``python benchmarks/task_speed.py``. A paper-size batch is 256 tasks, n ~ Unif{5..256}, 1024 draws each. Times
+are the best of five, after one call that compiles. A NumPy loop over tasks, with the same exact methods, is timed
+beside the Gaussian-mixture batches. A batch of the broad world is 256 tasks of 1 to 4096 values (400 on
 average) and 256 draws each; its kinds are also timed alone.
 """
 
@@ -19,7 +19,7 @@ DRAWS = 1024
 
 
 def best(work):
-    """Give the shortest of five times, in milliseconds."""
+    """Return the shortest of five times, in milliseconds."""
     work(0)
     times = []
     for i in range(1, REPEATS + 1):
@@ -30,7 +30,7 @@ def best(work):
 
 
 def numpy_batch(components, rng):
-    """A batch of mixture tasks as one would write it with NumPy."""
+    """Return a batch of mixture tasks, written with NumPy."""
     batch = []
     for _ in range(TASKS):
         alpha = np.exp(rng.uniform(np.log(0.5), np.log(4.0)))

@@ -1,4 +1,4 @@
-"""Train and judge on densities of your own: a family in twenty lines, and a batch of its tasks.
+"""Train and judge on your own densities: a family in twenty lines, and a batch of its tasks.
 
 The family here is Kumaraswamy's on [-1, 1]: with z = (x + 1)/2, F(x) = 1 - (1 - z^a)^b.
 """
@@ -9,7 +9,7 @@ from amortized_kde.research.tasks import draw_tasks, own_world
 
 
 class Kumaraswamy:
-    """Everything that the package needs to know about a family: three methods for one density at a time."""
+    """A family: three methods for one density at a time."""
 
     name, bounds = "kumaraswamy", (-1.0, 1.0)
 
@@ -18,7 +18,7 @@ class Kumaraswamy:
         return rng.uniform(1.0, 6.0, 2)
 
     def logpdf(self, setting, x):
-        """Give its natural log-density at x."""
+        """Return its natural log-density at x."""
         (a, b), z = setting, (x + 1.0) / 2.0
         with np.errstate(divide="ignore"):
             return np.log(a * b / 2.0) + (a - 1.0) * np.log(z) + (b - 1.0) * np.log1p(-(z**a))

@@ -1,1 +1,1 @@
-"""What made the models and the evidence of the paper: tasks, training, reproduction."""
+"""Research code: tasks, training of the models, reproduction of the paper's evidence."""

@@ -1,1 +1,1 @@
-"""Which method does best: protocols that fit on some data and judge on other data."""
+"""The paper's evidence: its comparisons, tables, figures, and a verdict on every claim."""

@@ -1,7 +1,7 @@
 """One method on one chunk of tasks: a column of scores in bits, computed and kept on disk.
 
-A column depends on its chunk and its method only and is computed on one thread, so it has the same bits whatever else
-runs. A file that cannot be read counts as missing, and so does a column whose key has changed (a model was trained
+A column depends on its chunk and its method only and is computed on one thread, so its bits do not depend on what
+else runs. A file that cannot be read counts as missing, and so does a column whose key has changed (a model was trained
 anew).
 """
 

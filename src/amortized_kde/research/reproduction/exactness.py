@@ -26,7 +26,7 @@ from amortized_kde.score import LN2
 
 _QUADRATURE_COLUMNS = ("n", "method", "tasks", "gauss_hermite_bits", "integral_bits", "worst_miss_bits")
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
-# The normal density is below 1e-31 beyond.
+# The normal density is below 1e-31 outside.
 _END = 12.0
 _WIDTH = 0.5
 # A panel is done if halving it changes the integral by less than this part of it.

@@ -181,7 +181,7 @@ def _scale_sizes(ax: Any, bed: BedScores) -> None:
 
 
 def _draw_differences(ax: Any, bed: BedScores, methods: tuple[str, ...], reference: str) -> None:
-    """Milli-bits above the reference, on an axis that is linear around zero, where the learned ones nearly agree."""
+    """Draw milli-bits above the reference, on an axis that is linear around zero, where the learned ones agree."""
     means = []
     for method in (method for method in methods if method != reference):
         apart = bed.difference(method, reference)
@@ -192,7 +192,7 @@ def _draw_differences(ax: Any, bed: BedScores, methods: tuple[str, ...], referen
     ax.axhline(0.0, color=METHODS[reference].colour, linewidth=1.3)
     ax.set_yscale("symlog", linthresh=_NEAR)
     low, high = min(map(np.min, means), default=0.0), max(map(np.max, means), default=0.0)
-    # Bands of heavy-tailed means may reach far below zero; the curves decide what is shown.
+    # Bands of heavy-tailed means can reach far below zero; the limits follow the curves.
     ax.set_ylim(min(-_NEAR, 1.5 * low), max(_NEAR, 1.5 * high))
     decades = [sign * 10.0**k for sign in (-1, 1) for k in range(1, 9)]
     set_ticks(ax, "y", sorted([0.0, *(tick for tick in decades if 1.5 * low <= tick <= 1.5 * high)]))
@@ -201,7 +201,7 @@ def _draw_differences(ax: Any, bed: BedScores, methods: tuple[str, ...], referen
 
 
 def _place_legend(owner: Any, panels: Iterable[Any], *, where: str, columns: int) -> None:
-    """One legend for all panels, where it covers no curve: below them, or on axes of its own."""
+    """Draw one legend for all panels, where it covers no curve: below them, or on empty axes."""
     handles: dict[str, Any] = {}
     for ax in panels:
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))

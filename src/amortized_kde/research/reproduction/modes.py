@@ -61,11 +61,7 @@ PROMINENCES: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def count_modes(
-    densities: Array,
-    *,
-    threshold: float = _THRESHOLD,
-    relative_to: str = "maximum",
-    falls_outside: bool = False,
+    densities: Array, *, threshold: float = _THRESHOLD, relative_to: str = "maximum", falls_outside: bool = False
 ) -> Index:
     """Count the modes of densities given on a grid.
 

@@ -192,7 +192,7 @@ def _shortened(name: str, variation: Variation, steps: int, draws: int) -> "Pape
         steps=steps,
         objective=replace(recipe.objective, points=draws),
         optimiser=replace(recipe.optimiser, average=average),
-        # The last step is kept, whatever it scores on these few tasks.
+        # Validated once, so that the last step is kept.
         validation=replace(recipe.validation, sizes=[recipe.sizes[0]], tasks_per_size=1, every=steps),
         notes={"tasks": repr(variation)},
     )
@@ -227,13 +227,13 @@ def train_short(
         raise MissingExtraError(
             f"short trainings need {error.name}; install it with: pip install 'amortized-kde[train]'"
         ) from None
-    recipe, folder, tell = _shortened(name, variation, steps, draws), kept / name, report or (lambda step: None)
+    recipe, folder, report = _shortened(name, variation, steps, draws), kept / name, report or (lambda step: None)
     model = _finished(folder, recipe)
     if model is None:
         world = variation.world()
-        train(recipe, folder, world=world, frame=_FRAME, report=lambda progress: tell(progress.step))
+        train(recipe, folder, world=world, frame=_FRAME, report=lambda progress: report(progress.step))
         model = read_model(folder)
-    tell(steps)
+    report(steps)
     return model
 
 

@@ -210,10 +210,7 @@ def parameters(family: Family, densities: Densities) -> dict[str, Array]:
     """
     scales = np.abs(densities.slopes)
     standard = STANDARDS[CODES[family.standard]]
-    out = {
-        "mu": densities.origins + densities.slopes * standard.mean(densities.shapes),
-        "c": densities.masses,
-    }
+    out = {"mu": densities.origins + densities.slopes * standard.mean(densities.shapes), "c": densities.masses}
     out[family.scale_name] = scales
     if family.mirrored:
         out["epsilon"] = np.sign(densities.slopes)

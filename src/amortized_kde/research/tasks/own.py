@@ -38,13 +38,13 @@ class OwnTasks(Protocol):
 
 
 def _generator(words: Words, index: int) -> np.random.Generator:
-    """Return a generator of its own for a task; Philox takes a key and a counter, so no two share numbers."""
+    """Return the generator of a task; Philox takes a key and a counter, so that no two tasks share numbers."""
     return np.random.Generator(np.random.Philox(key=words[:2], counter=[0, 0, 0, index]))
 
 
 @dataclass(frozen=True, eq=False)
 class _OwnTruths:
-    own: OwnTasks
+    tasks: OwnTasks
     settings: list[Any]
 
     def __len__(self) -> int:
@@ -63,20 +63,20 @@ class _OwnTruths:
             out[offsets[t] : offsets[t + 1]] = self._checked_sample(t, int(offsets[t + 1] - offsets[t]), rng)
 
     def _checked_logpdf(self, t: int, x: Array) -> Array:
-        values = np.asarray(self.own.logpdf(self.settings[t], x), dtype=np.float64)
+        values = np.asarray(self.tasks.logpdf(self.settings[t], x), dtype=np.float64)
         if values.shape != x.shape or np.isnan(values).any():
             raise InvalidParameterError(
-                f"logpdf of {self.own.name!r} must return a number for each of its {x.size} arguments; with the "
+                f"logpdf of {self.tasks.name!r} must return a number for each of its {x.size} arguments; with the "
                 f"setting {self.settings[t]!r} it returned {_fault(values, x.shape)}."
             )
         return values
 
     def _checked_sample(self, t: int, count: int, rng: np.random.Generator) -> Array:
-        values = np.asarray(self.own.sample(self.settings[t], count, rng=rng), dtype=np.float64)
-        lower, upper = self.own.bounds
+        values = np.asarray(self.tasks.sample(self.settings[t], count, rng=rng), dtype=np.float64)
+        lower, upper = self.tasks.bounds
         if values.shape != (count,) or not ((values >= lower) & (values <= upper) & np.isfinite(values)).all():
             raise InvalidParameterError(
-                f"sample of {self.own.name!r} must return {count} finite values in [{lower}, {upper}]; with the "
+                f"sample of {self.tasks.name!r} must return {count} finite values in [{lower}, {upper}]; with the "
                 f"setting {self.settings[t]!r} it returned {_fault(values, (count,))}."
             )
         return values
@@ -92,31 +92,31 @@ def _fault(values: Array, shape: tuple[int, ...]) -> str:
 class OwnWorld:
     """The world of an author's tasks; made by `own_world`."""
 
-    own: OwnTasks
+    tasks: OwnTasks
 
     @property
     def name(self) -> str:
         """The author's name for it."""
-        return self.own.name
+        return self.tasks.name
 
     @property
     def bounds(self) -> tuple[float, float]:
         """The author's bounds."""
-        return self.own.bounds
+        return self.tasks.bounds
 
     def truths(self, count: int, *, seed: int, first: int = 0, threads: int | None = None) -> _OwnTruths:
         """Return the densities of tasks first .. first + count - 1."""
         words = stream_words(seed, SETTING)
-        settings = [self.own.draw_setting(rng=_generator(words, first + t)) for t in range(count)]
-        return _OwnTruths(self.own, settings)
+        settings = [self.tasks.draw_setting(rng=_generator(words, first + t)) for t in range(count)]
+        return _OwnTruths(self.tasks, settings)
 
 
-def own_world(own: OwnTasks) -> OwnWorld:
+def own_world(tasks: OwnTasks) -> OwnWorld:
     """Return a world of your own tasks, to train on and to judge in like the built-in ones.
 
     Parameters
     ----------
-    own : OwnTasks
+    tasks : OwnTasks
         An object with a `name`, `bounds`, and three methods for one density at a time:
         ``draw_setting(rng=)``, ``logpdf(setting, x)``, ``sample(setting, count, rng=)``.
         ``examples/own_task.py`` is one.
@@ -141,10 +141,10 @@ def own_world(own: OwnTasks) -> OwnWorld:
     >>> own_world(Uniform()).truths(2, seed=1).logpdf([0.0]).shape
     (2, 1)
     """
-    missing = [part for part in ("name", "bounds", "draw_setting", "logpdf", "sample") if not hasattr(own, part)]
+    missing = [part for part in ("name", "bounds", "draw_setting", "logpdf", "sample") if not hasattr(tasks, part)]
     if missing:
-        raise InvalidParameterError(f"{type(own).__name__} has no {', '.join(missing)}; own tasks need all five.")
-    lower, upper = own.bounds
+        raise InvalidParameterError(f"{type(tasks).__name__} has no {', '.join(missing)}; own tasks need all five.")
+    lower, upper = tasks.bounds
     if not lower < upper:
-        raise InvalidParameterError(f"the bounds of {own.name!r} must ascend, not be {own.bounds}.")
-    return OwnWorld(own)
+        raise InvalidParameterError(f"the bounds of {tasks.name!r} must ascend, not be {tasks.bounds}.")
+    return OwnWorld(tasks)

@@ -288,14 +288,7 @@ def _draw(state: Words, parts: Parts, t: int, kind: int, known_bounds: int, sour
 
 @entry
 def fill_settings(
-    out: Settings,
-    kinds: Index,
-    known_bounds: Index,
-    sources: Sources,
-    words: Words,
-    first: int,
-    start: int,
-    stop: int,
+    out: Settings, kinds: Index, known_bounds: Index, sources: Sources, words: Words, first: int, start: int, stop: int
 ) -> None:
     """Write the settings of tasks start .. stop - 1, each from stream first + t."""
     state = np.empty(4, np.uint64)
