@@ -42,7 +42,7 @@ def test_the_example_is_right():
     world = own_world(runpy.run_path(str(EXAMPLE))["Kumaraswamy"]())
     batch = draw_tasks(world, 5, seed=2, sizes=500)
     for t, setting in enumerate(batch.truths.settings):
-        mass, _ = integrate.quad(lambda x, s=setting: np.exp(world.own.logpdf(s, np.array(x))), -1.0, 1.0)
+        mass, _ = integrate.quad(lambda x, s=setting: np.exp(world.tasks.logpdf(s, np.array(x))), -1.0, 1.0)
         assert abs(mass - 1.0) < 1e-8
         z = (batch.draws[t] + 1.0) / 2.0
         assert stats.kstest(1.0 - (1.0 - z ** setting[0]) ** setting[1], "uniform").pvalue > 1e-3

@@ -54,14 +54,6 @@ def _no_shape(rng: Rng, count: int) -> Array:
     return np.zeros((count, 0))
 
 
-def _student(rng: Rng, count: int) -> Array:
-    return _log_uniform(rng, 3.0, 30.0, (count, 1))
-
-
-def _gamma(rng: Rng, count: int) -> Array:
-    return _log_uniform(rng, 0.5, 10.0, (count, 1))
-
-
 # Intervals of a and b in the four regimes: both singular, both smooth, near uniform, one of each.
 _BETA_REGIMES = np.array(
     [[[0.4, 0.9], [0.4, 0.9]], [[1.2, 5.0], [1.2, 5.0]], [[0.8, 1.2], [0.8, 1.2]], [[0.4, 0.9], [1.2, 5.0]]]
@@ -74,10 +66,6 @@ def _beta(rng: Rng, count: int) -> Array:
     # In random order; where a and b have one law this changes nothing.
     swap = rng.random(count) < 0.5
     return np.where(swap[:, None], ab[:, ::-1], ab)
-
-
-def _lognormal(rng: Rng, count: int) -> Array:
-    return rng.uniform(0.25, 1.0, (count, 1))
 
 
 def _three(weights: Array, locations: Array, scales: Array) -> Array:
@@ -118,11 +106,11 @@ def _spike_slab(rng: Rng, count: int) -> Array:
 _TABLE_1 = (
     Family("gaussian", "mixture", _gaussian, "sigma"),
     Family("laplace", "laplace", _no_shape, "b"),
-    Family("student-t", "student", _student, "s", ("nu",)),
-    Family("gamma", "gamma", _gamma, "theta", ("k",), mirrored=True),
+    Family("student-t", "student", lambda rng, n: _log_uniform(rng, 3.0, 30.0, (n, 1)), "s", ("nu",)),
+    Family("gamma", "gamma", lambda rng, n: _log_uniform(rng, 0.5, 10.0, (n, 1)), "theta", ("k",), mirrored=True),
     Family("beta", "beta", _beta, "s", ("a", "b")),
     Family("logistic", "logistic", _no_shape, "s"),
-    Family("lognormal", "lognormal", _lognormal, "s", ("tau",), mirrored=True),
+    Family("lognormal", "lognormal", lambda rng, n: rng.uniform(0.25, 1.0, (n, 1)), "s", ("tau",), mirrored=True),
     Family("bimodal", "mixture", _bimodal, component_names=("1", "2")),
     Family("trimodal", "mixture", _trimodal, component_names=("1", "2", "3")),
     Family("spike-slab", "mixture", _spike_slab, component_names=("spike", "slab")),

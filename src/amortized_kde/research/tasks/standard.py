@@ -25,6 +25,14 @@ _CUT = -600.0
 _SAFE = 1e-240
 
 
+def _positive(shape: Array) -> Flags:
+    return np.asarray((shape > 0.0).all(axis=1))
+
+
+def _centre(shape: Array) -> Array:
+    return np.zeros(shape.shape[0])
+
+
 @dataclass(frozen=True)
 class Standard:
     """One standard density g(y; shape), without location, scale or bounds.
@@ -36,8 +44,8 @@ class Standard:
     name: str
     logpdf: Callable[[Array, Array], Array]
     cdf: Callable[[Array, Array], Array]
-    mean: Callable[[Array], Array]
-    valid: Callable[[Array], Flags]
+    mean: Callable[[Array], Array] = _centre
+    valid: Callable[[Array], Flags] = _positive
     support: tuple[float, float] = (-math.inf, math.inf)
 
 
@@ -91,14 +99,6 @@ def _column(shape: Array, which: int) -> Array:
     return shape[:, which, None]
 
 
-def _positive(shape: Array) -> Flags:
-    return np.asarray((shape > 0.0).all(axis=1))
-
-
-def _centre(shape: Array) -> Array:
-    return np.zeros(shape.shape[0])
-
-
 def _mixture_logpdf(y: Array, shape: Array) -> Array:
     out = np.empty(y.shape)
     weights, locations, scales = components(shape)
@@ -132,10 +132,6 @@ def _mixture_mean(shape: Array) -> Array:
     return np.asarray((weights * locations).sum(axis=1))
 
 
-def _laplace_logpdf(y: Array, shape: Array) -> Array:
-    return -np.abs(y) - math.log(2.0)
-
-
 def _laplace_cdf(y: Array, shape: Array) -> Array:
     tail = 0.5 * np.exp(-np.abs(y))
     return np.where(y < 0.0, tail, 1.0 - tail)
@@ -147,42 +143,14 @@ def _student_logpdf(y: Array, shape: Array) -> Array:
     return np.asarray(constant - 0.5 * (nu + 1.0) * np.log1p(y * y / nu))
 
 
-def _student_cdf(y: Array, shape: Array) -> Array:
-    return np.asarray(special.stdtr(_column(shape, 0), y))
-
-
 def _gamma_logpdf(y: Array, shape: Array) -> Array:
     k = _column(shape, 0)
     return np.asarray((k - 1.0) * np.log(y) - y - special.gammaln(k))
 
 
-def _gamma_cdf(y: Array, shape: Array) -> Array:
-    return np.asarray(special.gammainc(_column(shape, 0), y))
-
-
-def _gamma_mean(shape: Array) -> Array:
-    return shape[:, 0].copy()
-
-
 def _beta_logpdf(y: Array, shape: Array) -> Array:
     a, b = _column(shape, 0), _column(shape, 1)
     return np.asarray((a - 1.0) * np.log(y) + (b - 1.0) * np.log1p(-y) - special.betaln(a, b))
-
-
-def _beta_cdf(y: Array, shape: Array) -> Array:
-    return np.asarray(special.betainc(_column(shape, 0), _column(shape, 1), y))
-
-
-def _beta_mean(shape: Array) -> Array:
-    return np.asarray(shape[:, 0] / (shape[:, 0] + shape[:, 1]))
-
-
-def _logistic_logpdf(y: Array, shape: Array) -> Array:
-    return np.asarray(-np.abs(y) - 2.0 * np.log1p(np.exp(-np.abs(y))))
-
-
-def _logistic_cdf(y: Array, shape: Array) -> Array:
-    return np.asarray(special.expit(y))
 
 
 def _lognormal_logpdf(y: Array, shape: Array) -> Array:
@@ -195,40 +163,9 @@ def _lognormal_cdf(y: Array, shape: Array) -> Array:
         return np.asarray(special.ndtr(np.log(y) / _column(shape, 0)))
 
 
-def _lognormal_mean(shape: Array) -> Array:
-    return np.asarray(np.exp(0.5 * shape[:, 0] ** 2))
-
-
-# Shape parameters, by column: mixture weights, locations and scales; nu; k; a and b; tau (paper, Table 1).
-STANDARDS = (
-    Standard("mixture", _mixture_logpdf, _mixture_cdf, _mixture_mean, _mixture_valid),
-    Standard("laplace", _laplace_logpdf, _laplace_cdf, _centre, _positive),
-    Standard("student", _student_logpdf, _student_cdf, _centre, _positive),
-    Standard("gamma", _gamma_logpdf, _gamma_cdf, _gamma_mean, _positive, support=(0.0, math.inf)),
-    Standard("beta", _beta_logpdf, _beta_cdf, _beta_mean, _positive, support=(0.0, 1.0)),
-    Standard("logistic", _logistic_logpdf, _logistic_cdf, _centre, _positive),
-    Standard("lognormal", _lognormal_logpdf, _lognormal_cdf, _lognormal_mean, _positive, support=(0.0, math.inf)),
-)
-
-# A density names its standard form by its place in the table, which compiled loops can read.
-CODES = {standard.name: code for code, standard in enumerate(STANDARDS)}
-
-
-def _normal_logpdf(y: Array, shape: Array) -> Array:
-    return np.asarray(-0.5 * y * y - _LOG_SQRT_2PI)
-
-
-def _normal_cdf(y: Array, shape: Array) -> Array:
-    return np.asarray(special.ndtr(y))
-
-
 def _pareto_logpdf(y: Array, shape: Array) -> Array:
     alpha = _column(shape, 0)
     return np.asarray(np.log(alpha) - (alpha + 1.0) * np.log1p(y))
-
-
-def _pareto_cdf(y: Array, shape: Array) -> Array:
-    return np.asarray(-np.expm1(-_column(shape, 0) * np.log1p(y)))
 
 
 def _weibull_logpdf(y: Array, shape: Array) -> Array:
@@ -236,28 +173,53 @@ def _weibull_logpdf(y: Array, shape: Array) -> Array:
     return np.asarray(np.log(k) + (k - 1.0) * np.log(y) - y**k)
 
 
-def _weibull_cdf(y: Array, shape: Array) -> Array:
-    return np.asarray(-np.expm1(-(y ** _column(shape, 0))))
-
-
-def _folded_logpdf(y: Array, shape: Array) -> Array:
-    return STANDARDS[CODES["student"]].logpdf(y, shape) + math.log(2.0)
-
-
-def _folded_cdf(y: Array, shape: Array) -> Array:
-    return 1.0 - 2.0 * STANDARDS[CODES["student"]].cdf(-y, shape)
-
-
 _HALF_LINE = (0.0, math.inf)
+# Shape parameters, by column: mixture weights, locations and scales; nu; k; a and b; tau (paper, Table 1).
+STANDARDS = (
+    Standard("mixture", _mixture_logpdf, _mixture_cdf, _mixture_mean, _mixture_valid),
+    Standard("laplace", lambda y, shape: -np.abs(y) - math.log(2.0), _laplace_cdf),
+    Standard("student", _student_logpdf, lambda y, shape: special.stdtr(_column(shape, 0), y)),
+    Standard(
+        "gamma",
+        _gamma_logpdf,
+        lambda y, shape: special.gammainc(_column(shape, 0), y),
+        lambda shape: shape[:, 0].copy(),
+        support=_HALF_LINE,
+    ),
+    Standard(
+        "beta",
+        _beta_logpdf,
+        lambda y, shape: special.betainc(_column(shape, 0), _column(shape, 1), y),
+        lambda shape: shape[:, 0] / (shape[:, 0] + shape[:, 1]),
+        support=(0.0, 1.0),
+    ),
+    Standard(
+        "logistic", lambda y, shape: -np.abs(y) - 2.0 * np.log1p(np.exp(-np.abs(y))), lambda y, shape: special.expit(y)
+    ),
+    Standard(
+        "lognormal", _lognormal_logpdf, _lognormal_cdf, lambda shape: np.exp(0.5 * shape[:, 0] ** 2), support=_HALF_LINE
+    ),
+)
+# A density names its standard form by its place in the table, which compiled loops can read.
+CODES = {standard.name: code for code, standard in enumerate(STANDARDS)}
+_STUDENT = STANDARDS[CODES["student"]]
+
 # The forms that a compound is made of. Shape parameters are those of `STANDARDS`; α of Lomax's density
 # α (1 + y)^(-α-1), k of Weibull's, and ν of the absolute value of a Student variate. Each form keeps its code of
 # `STANDARDS`, with normals in place of mixtures; none of the new ones needs its mean, which may not exist.
 FORMS = (
-    Standard("normal", _normal_logpdf, _normal_cdf, _centre, _positive),
+    Standard("normal", lambda y, shape: -0.5 * y * y - _LOG_SQRT_2PI, lambda y, shape: special.ndtr(y)),
     *STANDARDS[1:],
-    Standard("pareto", _pareto_logpdf, _pareto_cdf, _centre, _positive, support=_HALF_LINE),
-    Standard("weibull", _weibull_logpdf, _weibull_cdf, _centre, _positive, support=_HALF_LINE),
-    Standard("folded", _folded_logpdf, _folded_cdf, _centre, _positive, support=_HALF_LINE),
+    Standard(
+        "pareto", _pareto_logpdf, lambda y, shape: -np.expm1(-_column(shape, 0) * np.log1p(y)), support=_HALF_LINE
+    ),
+    Standard("weibull", _weibull_logpdf, lambda y, shape: -np.expm1(-(y ** _column(shape, 0))), support=_HALF_LINE),
+    Standard(
+        "folded",
+        lambda y, shape: _STUDENT.logpdf(y, shape) + math.log(2.0),
+        lambda y, shape: 1.0 - 2.0 * _STUDENT.cdf(-y, shape),
+        support=_HALF_LINE,
+    ),
 )
 NORMAL, LAPLACE, STUDENT, GAMMA, BETA, LOGISTIC, LOGNORMAL, PARETO, WEIBULL, FOLDED = range(len(FORMS))
 LOWEST = np.array([form.support[0] for form in FORMS])

@@ -23,7 +23,7 @@ from amortized_kde.research.tasks.broad.kinds import (
     choose_sizes,
 )
 from amortized_kde.research.tasks.broad.settings import Settings, Sources, fill_settings
-from amortized_kde.research.tasks.broad.ties import Ties, choose_ties, tie_samples
+from amortized_kde.research.tasks.broad.ties import choose_ties, tie_samples
 from amortized_kde.research.tasks.compounds import Compounds, truncate
 from amortized_kde.research.tasks.mixtures import PAPER
 from amortized_kde.research.tasks.sampling import empty_parts
@@ -172,7 +172,7 @@ class _Making:
         drawn = self._draw(truths, np.arange(kinds.size + 1) * draws, _DRAWS).reshape(kinds.size, draws)
         values = self._draw(truths, offsets, _SAMPLE, ascending=True)
         ties = choose_ties(chance, scale.spread, settings.low, settings.high)
-        self._tie(values, offsets, ties, lower, upper)
+        tie_samples(values, offsets, ties, lower, upper, stream_words(self.seed, _TIES), self.first, 0, kinds.size)
         _free_constants(values, offsets, np.where(ties.units > 0.0, ties.units, scale.spread), lower, upper)
         return BroadBatch(values, offsets, drawn, lower, upper, kinds, known_bounds, ties.units, ties.resampled, truths)
 
@@ -200,10 +200,6 @@ class _Making:
 
         self._run(work, len(truths), _COST * out.size)
         return out
-
-    def _tie(self, values: Array, offsets: Index, ties: Ties, lower: Array, upper: Array) -> None:
-        words = stream_words(self.seed, _TIES)
-        tie_samples(values, offsets, ties, lower, upper, words, self.first, 0, lower.size)
 
     def _run(self, work: Callable[[int, int], object], count: int, operations: float) -> None:
         run_in_pieces(work, count, operations=operations, threads=self.threads)
