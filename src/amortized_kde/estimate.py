@@ -167,7 +167,7 @@ def fit(
     h = _one_bandwidth(sample, limits, _frame(limits, history), selector, threads)
     domain = working_domain(sample.values, limits, size=sample.effective_size, reference=history)
     if truncate:
-        limits = Bounds(*domain)
+        limits = domain
     return KernelDensity.from_sample(sample, h, limits, domain=domain, method=method)
 
 
@@ -186,7 +186,7 @@ def _adaptive_density(
     if truncate or sample.values[0] < sample.values[-1]:
         domain = working_domain(sample.values, bounds, size=sample.effective_size, reference=reference)
     if truncate and domain is not None:
-        bounds = Bounds(*domain)
+        bounds = domain
     assert selector.adaptive is not None
     model, batch = selector.adaptive(), sample.as_batch()
     smoothing = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
@@ -227,7 +227,7 @@ def _read_reference(reference: ArrayLike | None) -> Array | None:
 
 def _frame(bounds: Bounds, reference: Array | None) -> Bounds:
     """Return the ends of the working domain that do not depend on the sample; infinite where it sets them."""
-    return bounds if reference is None else Bounds(*working_domain(reference, bounds))
+    return bounds if reference is None else working_domain(reference, bounds)
 
 
 def _one_bandwidth(sample: Sample, bounds: Bounds, frame: Bounds, selector: Selector, threads: int | None) -> float:

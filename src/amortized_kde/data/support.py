@@ -1,4 +1,4 @@
-"""Where a variable can lie: hard bounds, and the working domain with its affine map to [-1, 1]."""
+"""Where a variable can lie: hard bounds, and the working domain."""
 
 import math
 from typing import NamedTuple
@@ -17,45 +17,6 @@ class Bounds(NamedTuple):
 
 
 OPEN = Bounds()
-
-
-class Domain(NamedTuple):
-    """A finite interval [A, B] and its affine map to [-1, 1] (paper, section 2.3).
-
-    Examples
-    --------
-    >>> domain = Domain(0.0, 10.0)
-    >>> domain.to_unit(np.array([0.0, 7.5]))
-    array([-1. ,  0.5])
-    >>> domain.bandwidth_from_unit(0.1)
-    0.5
-    """
-
-    lower: float
-    upper: float
-
-    @property
-    def middle(self) -> float:
-        """m = (A + B)/2."""
-        return 0.5 * self.lower + 0.5 * self.upper
-
-    @property
-    def half_width(self) -> float:
-        """a = (B - A)/2."""
-        return 0.5 * self.upper - 0.5 * self.lower
-
-    def to_unit(self, x: Array) -> Array:
-        """T(x) = (x - m)/a (paper, eq. 10)."""
-        # From the nearer end: at a large offset m itself would be rounded.
-        return np.asarray(((x - self.lower) - (self.upper - x)) / (self.upper - self.lower))
-
-    def from_unit(self, y: Array) -> Array:
-        """m + a y, the inverse of T."""
-        return np.asarray(self.middle + self.half_width * y)
-
-    def bandwidth_from_unit(self, h: float) -> float:
-        """h_[A,B] = a h (paper, eq. 11)."""
-        return self.half_width * h
 
 
 def check_inside(values: Array, bounds: Bounds) -> None:
@@ -88,7 +49,7 @@ def rank_margin(values: Array, size: float | None = None) -> float:
 
 def working_domain(
     values: Array, bounds: Bounds = OPEN, *, size: float | None = None, reference: Array | None = None
-) -> Domain:
+) -> Bounds:
     """Return the interval that is mapped to [-1, 1]: the bounds, or on an open side the extended range of the data.
 
     Parameters
@@ -110,14 +71,14 @@ def working_domain(
     Examples
     --------
     >>> working_domain(np.array([0.0, 1.0, 4.0]))
-    Domain(lower=-2.0, upper=6.0)
+    Bounds(lower=-2.0, upper=6.0)
     """
     if bounds.lower > -math.inf and bounds.upper < math.inf:
-        return Domain(bounds.lower, bounds.upper)
+        return Bounds(bounds.lower, bounds.upper)
     source, margin = (values, rank_margin(values, size)) if reference is None else (reference, rank_margin(reference))
     lower = min(float(source[0]) - margin, float(values[0]))
     upper = max(float(source[-1]) + margin, float(values[-1]))
-    return Domain(
+    return Bounds(
         bounds.lower if bounds.lower > -math.inf else lower,
         bounds.upper if bounds.upper < math.inf else upper,
     )

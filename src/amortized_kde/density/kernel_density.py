@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from amortized_kde._types import Array, Index
 from amortized_kde.data.reading import Nan, read_bounds, read_numbers, read_sample
 from amortized_kde.data.sample import Sample, effective_size
-from amortized_kde.data.support import Bounds, Domain, check_inside, working_domain
+from amortized_kde.data.support import Bounds, check_inside, working_domain
 from amortized_kde.density import html, moments, plotting, shape
 from amortized_kde.density.background import Background
 from amortized_kde.density.entropy import entropy
@@ -94,7 +94,7 @@ class KernelDensity:
         bandwidth: float,
         bounds: Bounds,
         *,
-        domain: Domain | None = None,
+        domain: Bounds | None = None,
         method: str = "given",
     ) -> Self:
         """Make a density from a sample and bounds that were read already; `method` names the bandwidth's origin."""
@@ -110,7 +110,7 @@ class KernelDensity:
         bounds: Bounds,
         epsilon: float = 0.0,
         background: Background | None = None,
-        domain: Domain | None = None,
+        domain: Bounds | None = None,
         method: str = "given",
         anchors: ArrayLike | None = None,
     ) -> Self:
@@ -670,7 +670,7 @@ class KernelDensity:
         )
 
 
-def _single_parts(sample: Sample, bandwidth: float, bounds: Bounds, domain: Domain | None, method: str) -> Parts:
+def _single_parts(sample: Sample, bandwidth: float, bounds: Bounds, domain: Bounds | None, method: str) -> Parts:
     check_inside(sample.values, bounds)
     h = read_numbers(bandwidth, "bandwidth")
     if h.ndim != 0 or not 0.0 < h < math.inf:

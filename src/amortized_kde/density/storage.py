@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.data.support import Bounds, Domain
+from amortized_kde.data.support import Bounds
 from amortized_kde.density.background import Background
 from amortized_kde.errors import UnreadableFileError
 
@@ -44,7 +44,7 @@ class Parts(NamedTuple):
     epsilon: float
     background: Background | None
     bounds: Bounds
-    domain: Domain | None
+    domain: Bounds | None
     method: str
     anchors: Index | None = None
 
@@ -95,7 +95,7 @@ def load_parts(path: str | os.PathLike[str]) -> Parts:
         epsilon=float(stored.get("epsilon", 0.0)),
         background=Background(*map(float, background)) if background.size else None,
         bounds=Bounds(*map(float, stored["bounds"])),
-        domain=Domain(*map(float, domain)) if domain.size else None,
+        domain=Bounds(*map(float, domain)) if domain.size else None,
         method=str(stored["method"]),
         anchors=stored.get("anchors"),
     )
