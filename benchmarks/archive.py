@@ -1,10 +1,10 @@
-"""What training on an archive brings: made-up forecasts and what came true, judged on time that was held out.
+"""Measure what training on an archive gains: synthetic forecasts with observations, scored on held-out time.
 
     python benchmarks/archive.py [--seed 202] [--steps N] [--out results]
 
-Twenty members a forecast; in three of ten cases errors have two modes. One archive is biased and has half the spread
-that it should have, one is the same with a quarter of the places, one has neither fault and is not dressed. Writes
-archive.csv: scores in bits, and what each method loses to the tuned model with a 95 % interval. Some minutes.
+Forecasts have twenty members; three in ten have errors with two modes. The first archive is biased and has half of the
+right spread, the second has a quarter of its places, the third has neither fault and is not dressed. Writes
+archive.csv: scores in bits, and each method's difference to the tuned model with a 95 % interval. Takes some minutes.
 """
 
 import argparse
@@ -31,7 +31,7 @@ HEAD = ("archive", "pairs", "dressed", "method", "held_out_bits", "minus_tuned_b
 
 
 def make(places: int, bias: float, slope: float, spread: float, seed: int) -> Pairs:
-    """Two years of daily temperatures with a season and weather that lasts, their forecasts, and the days' numbers."""
+    """Return two years of daily temperatures, with a season and persistent weather, and their forecasts."""
     rng = np.random.default_rng(seed)
     weather = np.zeros((DAYS, 1))
     for day in range(1, DAYS):

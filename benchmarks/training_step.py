@@ -1,12 +1,12 @@
-"""A whole training step of the paper's size, here and written plainly with automatic differentiation, in one run.
+"""Time a training step of the paper's size against plain versions with automatic differentiation.
 
     python benchmarks/training_step.py [--repeats 5]
 
 A step is: 256 fresh K = 32 mixture tasks with n ~ Unif{5..256}, 1024 evaluation draws each, the mean bounded score
 in bits, its gradient through the 5-128-128-1 network, and one update by Adam with clipping. The plain versions take
-the same tasks, padded to the longest sample, in float32 on all cores, and must give the same loss to 1e-5. They are
-timed without the making of tasks; ours with it. All take turns; times are the best of the repeats, and their ratio is
-what counts.
+the same tasks, padded to the longest sample, in float32 on all cores, and must return the same loss to 1e-5. Our time
+includes making the tasks, theirs does not. All take turns; times are the best of the repeats, so that their ratios are
+fair on a busy machine.
 """
 
 import argparse
@@ -27,7 +27,7 @@ LN2 = math.log(2.0)
 
 
 def best_times(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Seconds of each, the best of the repeats; in turn, so that what else runs on the machine meets them alike."""
+    """Return the best seconds of each over the repeats, which take turns to share the machine's load."""
     best = dict.fromkeys(works, math.inf)
     for _ in range(repeats):
         for name, work in works.items():
@@ -38,7 +38,7 @@ def best_times(works: dict[str, Callable[[], object]], repeats: int) -> dict[str
 
 
 def padded(batch: TaskBatch) -> tuple[np.ndarray, np.ndarray]:
-    """Samples (tasks, longest) and which places hold a value, float32."""
+    """Return samples (tasks, longest) in float32 and the mask of their values."""
     x = np.zeros((len(batch), batch.sizes.max()), np.float32)
     mask = np.zeros_like(x)
     for t in range(len(batch)):

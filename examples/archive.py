@@ -96,14 +96,14 @@ def train(data, out):
 
 
 def judge(data, model, held_out):
-    """Score held-out days before and after; nothing is computed before all is asked for."""
+    """Score held-out days before and after; all of it is lazy, and computed at once."""
     late = data.isel(time=held_out)
     dressed = late.t2m.akde.dressed(str(model))
     tuned = f"amortized:{model}"
     # Where no member has rain, the amount is what the past says of it.
     past = data.rain_obs.isel(time=~held_out).values
     wet = {"bounds": (0, None), "atoms": (0,), "climatology": past}
-    asked = {
+    scores = {
         "before": late.t2m.akde.log_scores(late.t2m_obs),
         "after": dressed.akde.log_scores(late.t2m_obs, method=tuned),
         "pit_before": late.t2m.akde.pit(late.t2m_obs),
@@ -112,7 +112,7 @@ def judge(data, model, held_out):
         "pit_rain": late.rain.akde.pit(late.rain_obs, **wet),
         "chance": 1.0 - late.rain.akde.atom_probabilities((0,), bounds=(0, None)).isel(atom=0, drop=True),
     }
-    return xr.Dataset({name: array.drop_attrs() for name, array in asked.items()}).compute()
+    return xr.Dataset({name: array.drop_attrs() for name, array in scores.items()}).compute()
 
 
 def draw(found, report):
@@ -181,8 +181,8 @@ def main(folder):
         print(f"{name:<7} {float(found[name].mean()):.3f} bits on {int(held_out.sum())} held-out days")
     draw(found, outcome.report)
     # The same densities for people who do not write Python: the chance of more than 20 °C, and quantiles.
-    asked = f"{path} --var t2m --method amortized:{model} --dress {model} --above 293.15 --quantiles 0.1,0.5,0.9"
-    app(["ensemble", *asked.split(), "--out", str(folder / "warm.zarr"), "--overwrite"], standalone_mode=False)
+    arguments = f"{path} --var t2m --method amortized:{model} --dress {model} --above 293.15 --quantiles 0.1,0.5,0.9"
+    app(["ensemble", *arguments.split(), "--out", str(folder / "warm.zarr"), "--overwrite"], standalone_mode=False)
 
 
 if __name__ == "__main__":

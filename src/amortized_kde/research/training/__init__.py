@@ -1,1 +1,1 @@
-"""Training: recipes and worlds of tasks enter, models leave. The only room that imports JAX."""
+"""Training of the models: recipes, the training loop, and training on archives. Needs the extra ``train`` (JAX)."""

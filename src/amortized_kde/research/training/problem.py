@@ -83,7 +83,7 @@ class Problem(ABC):
 
     @abstractmethod
     def card(self, arrays: dict[str, NDArray[Any]], fitted: Arrays) -> dict[str, Any]:
-        """Return what a model's card says beyond the entries common to all."""
+        """Return what a model's card says besides the entries common to all."""
 
     def fit(self, step: int, network: Any) -> bool:
         """Fit what is due before a step, given the averaged network; return whether anything changed."""

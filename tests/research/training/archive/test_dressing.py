@@ -1,4 +1,4 @@
-"""The three numbers of a dressing are found again, by the score of whatever density is dressed."""
+"""Fitted dressings recover the three numbers that made the data, for several kinds of density."""
 
 import numpy as np
 import pytest

@@ -37,7 +37,7 @@ def test_the_gaussian_is_a_truncated_normal(bounds):
         assert score == pytest.approx(-law.logpdf(y) / np.log(2.0), rel=1e-9)
 
 
-def test_a_gaussian_far_beyond_a_bound_keeps_its_digits():
+def test_a_gaussian_far_outside_a_bound_keeps_its_digits():
     pairs = read_pairs([[1.0, 1.0001]] * 2, [1.00002, 5.0], [0, 1], bounds=(0.9, None))
     assert np.isfinite(gaussian_scores(pairs)).all()
     moved = pairs.dressed(np.array([0.0, 1.0, 1.0]))

@@ -12,7 +12,7 @@ from amortized_kde.ensembles import dressed, log_score_parts, log_scores, read_d
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.learned.store import ARCHITECTURES, load_model, read_model
 from amortized_kde.research.training.archive.pairs import HELD_OUT, TRAINING, VALIDATION, read_pairs, split_time
-from amortized_kde.research.training.archive.problem import ArchiveProblem, PairBatch
+from amortized_kde.research.training.archive.problem import ArchiveProblem, tasks_of
 from amortized_kde.research.training.archive.recipe import archive_recipe, find_start
 from amortized_kde.research.training.archive.train import train_archive
 
@@ -20,7 +20,7 @@ NUMBERS = (6.0, 0.8, 1.7)
 
 
 def brief(pairs, **options):
-    """A recipe of few and small steps; `every` leaves a checkpoint at which the dressing is due anew."""
+    """A recipe of few and small steps; `every` puts a checkpoint where the dressing is fitted again."""
     recipe = archive_recipe(pairs, **{"steps": 12, **options})
     return dataclasses.replace(recipe, batch=32, every=3)
 
@@ -128,7 +128,7 @@ def test_batches_are_ragged_ascending_and_bounded():
     x = rng.random((60, 5))
     x[::2, 1] = np.nan
     pairs = read_pairs(x, rng.random(60), np.arange(60), bounds=(0, 1))
-    batch = PairBatch.of(pairs)
+    batch = tasks_of(pairs)
     np.testing.assert_array_equal(batch.sizes, np.where(np.arange(60) % 2, 5, 4))
     np.testing.assert_array_equal(batch.values[:4], np.sort(x[0][~np.isnan(x[0])]))
     assert (batch.lower == 0.0).all()

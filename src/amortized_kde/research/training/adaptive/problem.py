@@ -1,7 +1,6 @@
 """The models in the sample's own frame as problems of the training loop."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -9,16 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde._types import Array, Index
+from amortized_kde._types import Array
 from amortized_kde.learned.adaptive.features import CONVENTIONS
 from amortized_kde.learned.adaptive.network import Standards
-from amortized_kde.research.tasks import TaskBatch, draw_tasks, world
+from amortized_kde.research.tasks import draw_tasks, world
 from amortized_kde.research.tasks.broad.batch import broad_batch
 from amortized_kde.research.tasks.broad.kinds import BOTH
 from amortized_kde.research.training.adaptive import network, objective
 from amortized_kde.research.training.adaptive.objective import Curves, curves_of, join
 from amortized_kde.research.training.adaptive.tasks import (
     EACH,
+    BoundedTasks,
     Prepared,
     Tasks,
     prepare_step,
@@ -134,23 +134,6 @@ class BroadProblem(AdaptiveProblem):
         return prepare_validation(self.recipe, self.standards)
 
 
-@dataclass(frozen=True, eq=False)
-class _BoundedTasks(TaskBatch):
-    """Tasks of one of the paper's worlds, whose two bounds are known."""
-
-    @property
-    def lower(self) -> Array:
-        return np.full(len(self), self.bounds[0])
-
-    @property
-    def upper(self) -> Array:
-        return np.full(len(self), self.bounds[1])
-
-    @property
-    def known_bounds(self) -> Index:
-        return np.full(len(self), BOTH)
-
-
 def curves_of_step(recipe: BroadRecipe, step: int, given: Standards) -> Curves:
     """Make the tasks of a step (broad world, families, mixtures) and score them along the ladder."""
     reuse, draws, seed = recipe.again, EACH * recipe.draws, recipe.seed + 1
@@ -169,5 +152,6 @@ def curves_of_step(recipe: BroadRecipe, step: int, given: Standards) -> Curves:
     if reuse.mixtures:
         first = step * reuse.mixtures
         found = draw_tasks(world("gmm32"), reuse.mixtures, seed=seed, first=first, draws=draws, sizes=_PAPER_SIZES)
-        add(_BoundedTasks(found.values, found.offsets, found.draws, found.truths, found.bounds), found.draws, first)
+        lower, upper, known = (np.full(reuse.mixtures, value) for value in (*found.bounds, BOTH))
+        add(BoundedTasks(found.values, found.offsets, lower, upper, known), found.draws, first)
     return join(parts)

@@ -1,18 +1,19 @@
 """Tasks made ready for a step: standardised features, sorted evaluation points and the background there."""
 
+from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index, Single
-from amortized_kde.data.sample import Samples
 from amortized_kde.density.background import log_density
 from amortized_kde.learned.adaptive.features import Description, describe
 from amortized_kde.learned.adaptive.network import Standards
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
-from amortized_kde.research.tasks.broad.batch import broad_batch
+from amortized_kde.research.tasks.batch import FlatSamples
+from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
 from amortized_kde.research.training.problem import Outputs, Slopes
 from amortized_kde.research.training.recipe import BroadRecipe
 
@@ -38,45 +39,16 @@ class Inputs(NamedTuple):
         return self._replace(point_features=self.point_features[:0], sample_of_row=self.sample_of_row[:0])
 
 
-class Tasks(Protocol):
-    """A batch of tasks: ascending samples, their bounds, and which of those are known."""
+@dataclass(frozen=True, eq=False)
+class BoundedTasks(FlatSamples):
+    """Samples with their bounds (tasks,), infinite where open, and which are known, as in `broad_batch`."""
 
-    @property
-    def values(self) -> Array:
-        """All samples, one after the other."""
-        ...
+    lower: Array
+    upper: Array
+    known_bounds: Index
 
-    @property
-    def offsets(self) -> Index:
-        """Where each sample begins (tasks + 1,)."""
-        ...
 
-    @property
-    def lower(self) -> Array:
-        """Lower bounds (tasks,), infinite where open."""
-        ...
-
-    @property
-    def upper(self) -> Array:
-        """Upper bounds (tasks,), infinite where open."""
-        ...
-
-    @property
-    def known_bounds(self) -> Index:
-        """Which bounds are known, an index into `KNOWN_BOUNDS` (tasks,)."""
-        ...
-
-    @property
-    def sizes(self) -> Index:
-        """The n of each task."""
-        ...
-
-    @property
-    def samples(self) -> Samples:
-        """The samples as the rest of the package takes them."""
-        ...
-
-    def __len__(self) -> int: ...
+Tasks = BroadBatch | BoundedTasks
 
 
 class Prepared(NamedTuple):

@@ -1,6 +1,5 @@
 """Training on an archive as a problem of the training loop: its pairs are the tasks, and a dressing is fitted too."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ from amortized_kde.learned.adaptive.features import describe
 from amortized_kde.learned.adaptive.network import Standards
 from amortized_kde.learned.model import Model
 from amortized_kde.learned.store import ARCHITECTURES
-from amortized_kde.research.tasks.batch import FlatSamples
 from amortized_kde.research.tasks.broad.kinds import BOTH, NONE
 from amortized_kde.research.training.adaptive.problem import AdaptiveProblem
-from amortized_kde.research.training.adaptive.tasks import Prepared, prepare_tasks
+from amortized_kde.research.training.adaptive.tasks import BoundedTasks, Prepared, prepare_tasks
 from amortized_kde.research.training.archive.pairs import TRAINING, VALIDATION, Pairs, Split
 from amortized_kde.research.training.archive.recipe import ArchiveRecipe, find_start
 from amortized_kde.research.training.archive.scores import fit_dressing, model_scores
@@ -25,24 +23,6 @@ from amortized_kde.research.training.problem import Arrays
 _VALIDATED, _STANDARD = 200_000, 200_000
 # The dressing is fitted before the first step and again half-way.
 _FITS = 2
-
-
-@dataclass(frozen=True, eq=False)
-class PairBatch(FlatSamples):
-    """Pairs as tasks: ascending samples, one after the other, and their bounds."""
-
-    lower: Array
-    upper: Array
-    known_bounds: Index
-
-    @classmethod
-    def of(cls, pairs: Pairs) -> "PairBatch":
-        """Convert pairs, whose members ascend, dressed or not."""
-        present = ~np.isnan(pairs.members)
-        offsets = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        lower, upper = (np.full(len(pairs), end) for end in pairs.bounds)
-        known_bounds = np.full(len(pairs), BOTH if np.isfinite(pairs.bounds).all() else NONE)
-        return cls(pairs.members[present].astype(np.float64), offsets, lower, upper, known_bounds)
 
 
 class ArchiveProblem(AdaptiveProblem):
@@ -101,7 +81,7 @@ class ArchiveProblem(AdaptiveProblem):
         return card
 
     def _prepare(self, pairs: Pairs) -> Prepared:
-        batch = PairBatch.of(pairs.dressed(self._numbers))
+        batch = tasks_of(pairs.dressed(self._numbers))
         return prepare_tasks(batch, pairs.observations[:, None], np.ones(len(pairs)), self.standards)
 
     def _order(self, first: int, count: int) -> Index:
@@ -117,11 +97,20 @@ class ArchiveProblem(AdaptiveProblem):
         return np.concatenate(taken)
 
 
+def tasks_of(pairs: Pairs) -> BoundedTasks:
+    """Return the ensembles as samples; members ascend, dressed or not."""
+    present = ~np.isnan(pairs.members)
+    offsets = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    known = BOTH if np.isfinite(pairs.bounds).all() else NONE
+    lower, upper, known_bounds = (np.full(len(pairs), value) for value in (*pairs.bounds, known))
+    return BoundedTasks(pairs.members[present].astype(np.float64), offsets, lower, upper, known_bounds)
+
+
 def _standards(model: Model | None, training: Pairs, seed: int) -> Standards:
     """Return the standards of the model to start from; if there is none, those of the training pairs."""
     if model is not None:
         return Standards(model.arrays["standard.whole"], model.arrays["standard.point"])
-    batch = PairBatch.of(_some(training, _STANDARD, seed))
+    batch = tasks_of(_some(training, _STANDARD, seed))
     found = describe(batch.samples, batch.lower, batch.upper)
     return Standards.of(found.wholes, found.points)
 
