@@ -80,18 +80,7 @@ FIGURES: dict[str, ScoreFigure] = {
 
 
 def draw_figures(folder: Path) -> list[Path]:
-    """Draw every figure whose tables are in a folder; return the paths of the files.
-
-    Parameters
-    ----------
-    folder : Path
-        Where ``reproduce`` wrote its tables. Figures without a table are skipped.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    """
+    """Draw every figure whose tables are in a folder; return the paths of the files."""
     evidence = read_evidence(Path(folder))
     written: list[Path] = []
     for name, shown in FIGURES.items():

@@ -111,14 +111,7 @@ def mode_table(
 ) -> dict[int, tuple[float, ...]]:
     """Return the percentages of mixtures with 1, 2, ..., 8 and at least 9 modes, for K = 8, 16 and 32 (Table 2).
 
-    Parameters
-    ----------
-    count : int
-        Densities for each K.
-    seed : int
-        Seed of the mixtures.
-    relative_to, falls_outside
-        As in `count_modes`.
+    There are `count` densities for each K; `relative_to` and `falls_outside` are as in `count_modes`.
 
     Examples
     --------
@@ -185,15 +178,7 @@ def reading_lines(count: int = _DENSITIES, seed: int = _SEED) -> list[list[str]]
 
 
 def reproduce_modes(out: str | os.PathLike[str], *, count: int = _DENSITIES, seed: int = _SEED) -> str:
-    """Write ``table2_modes.csv`` and ``table2_readings.csv`` into a directory, and return both as text.
-
-    Parameters
-    ----------
-    out : path
-        The directory; created if needed.
-    count, seed : int
-        As in `mode_table`.
-    """
+    """Write ``table2_modes.csv`` and ``table2_readings.csv`` into a directory, and return both as text."""
     table, readings = mode_table(count, seed), reading_lines(count, seed)
     directory = Path(out)
     directory.mkdir(parents=True, exist_ok=True)

@@ -83,17 +83,9 @@ _FILES: dict[str, str] = {
 
 
 def write_report(folder: Path) -> Path:
-    """Write README.md into a folder of results, from the tables and figures that are there.
+    """Write README.md into a folder of results and return its path.
 
-    Parameters
-    ----------
-    folder : Path
-        Where ``reproduce`` wrote its tables. Missing tables are left out, and their claims are "not run".
-
-    Returns
-    -------
-    Path
-        The report.
+    Missing tables and figures are left out, and claims that need them are "not run".
     """
     evidence = read_evidence(Path(folder))
     judged = judge_claims(evidence)

@@ -99,18 +99,10 @@ def reproduce_bed(
     threads: int | None = None,
     report: Callable[[Chunk, bool], object] = lambda chunk, fresh: None,
 ) -> dict[str, Any]:
-    """Compute what is missing of a bed and write its tables.
+    """Compute what is missing of a bed, as `run_bed` does, and write its tables.
 
-    Parameters
-    ----------
-    bed, scale, folder, threads, report
-        As in `run_bed`.
-
-    Returns
-    -------
-    dict
-        For the record: wall and processor seconds over all runs, tasks a size, and whether scores were checked with 50
-        digits (which needs mpmath).
+    Returns, for the record, wall and processor seconds over all runs, tasks a size, and whether scores were checked
+    with 50 digits (which needs mpmath).
     """
     run_bed(bed, scale, folder, threads=threads, report=report)
     started = time.perf_counter()
@@ -129,13 +121,7 @@ def reproduce_bed(
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Read the record of a folder, empty if there is none.
-
-    Raises
-    ------
-    UnreadableFileError
-        If it is damaged.
-    """
+    """Read the record of a folder, empty if there is none; raise `UnreadableFileError` if it is damaged."""
     path = folder / _RECORD
     try:
         return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
@@ -146,13 +132,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def check_scale(folder: Path, scale: str) -> None:
-    """Raise an error if a folder holds tables of another scale.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the folder holds tables of another scale.
-    """
+    """Raise `InvalidParameterError` if a folder holds tables of another scale."""
     stored = read_record(folder).get("scale", scale)
     if stored != scale:
         raise InvalidParameterError(

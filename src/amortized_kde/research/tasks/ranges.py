@@ -88,14 +88,7 @@ def _extremes(pool: Pool) -> dict[tuple[str, str, str], float]:
 def compare_ranges(pools: int = _POOLS, seed: int = POOL_SEED, *, size: int = POOL_SIZE) -> list[RangeEnd]:
     """Return the ends of all realised ranges beside the printed ones.
 
-    Parameters
-    ----------
-    pools : int
-        Number of pools, at least 2; `ours` is from the first, made from `seed`.
-    seed : int
-        Seed of the first pool; the others have the seeds that follow.
-    size : int
-        Settings a family; the printed ranges belong to 10,000.
+    At least two pools of `size` settings a family are made, with the seeds from `seed` on; `ours` is from the first.
 
     Examples
     --------
