@@ -193,9 +193,9 @@ def own_frame_features():
     wholes, points = [], []
     for case in cases():
         found = describe(read_sample(case.x, weights=case.weights).as_batch(), *ends(case))
-        some = np.unique(np.linspace(0, len(found.points) - 1, 3).astype(int))
-        wholes.append(found.wholes[0])
-        points.append(np.concatenate([found.points[some].ravel(), found.masses[some], found.anchors[some]]))
+        some = np.unique(np.linspace(0, len(found.of_points) - 1, 3).astype(int))
+        wholes.append(found.of_samples[0])
+        points.append(np.concatenate([found.of_points[some].ravel(), found.masses[some], found.anchors[some]]))
     return {"sample features": np.concatenate(wholes), "point features": np.concatenate(points)}
 
 

@@ -29,8 +29,8 @@ def test_shift_and_scale_change_no_feature(values, bounds, scale):
     x = np.array(values)
     first = one(x, bounds)
     moved = one(7.0 * scale + scale * x, tuple(7.0 * scale + scale * b for b in bounds))
-    np.testing.assert_allclose(moved.wholes, first.wholes, atol=1e-7)
-    np.testing.assert_allclose(moved.points, first.points, atol=1e-7)
+    np.testing.assert_allclose(moved.of_samples, first.of_samples, atol=1e-7)
+    np.testing.assert_allclose(moved.of_points, first.of_points, atol=1e-7)
     np.testing.assert_allclose(moved.bandwidths, scale * first.bandwidths, rtol=1e-12)
 
 
@@ -38,25 +38,25 @@ def test_shift_and_scale_change_no_feature(values, bounds, scale):
 def test_the_mirror_image_has_the_same_features(values, bounds):
     x = np.array(values)
     first, mirrored = one(x, bounds), one(-x, (-bounds[1], -bounds[0]))
-    np.testing.assert_allclose(mirrored.wholes, first.wholes, atol=1e-9)
-    np.testing.assert_allclose(mirrored.points[::-1], first.points, atol=1e-9)
+    np.testing.assert_allclose(mirrored.of_samples, first.of_samples, atol=1e-9)
+    np.testing.assert_allclose(mirrored.of_points[::-1], first.of_points, atol=1e-9)
 
 
 def test_names_and_numbers():
     found = one([1.0, 2.0, 4.0, 4.0])
-    assert found.wholes.shape == (1, len(SAMPLE_FEATURES))
-    assert found.points.shape == (4, len(POINT_FEATURES))
-    assert found.wholes[0, SAMPLE_FEATURES.index("log n")] == pytest.approx(math.log(4.0))
-    assert found.wholes[0, SAMPLE_FEATURES.index("ties")] == pytest.approx(1.0 / 3.0)
-    assert np.isfinite(found.wholes).all()
-    assert np.isfinite(found.points).all()
+    assert found.of_samples.shape == (1, len(SAMPLE_FEATURES))
+    assert found.of_points.shape == (4, len(POINT_FEATURES))
+    assert found.of_samples[0, SAMPLE_FEATURES.index("log n")] == pytest.approx(math.log(4.0))
+    assert found.of_samples[0, SAMPLE_FEATURES.index("ties")] == pytest.approx(1.0 / 3.0)
+    assert np.isfinite(found.of_samples).all()
+    assert np.isfinite(found.of_points).all()
 
 
 def test_bounds_far_away_are_as_good_as_none():
     x = np.random.default_rng(1).normal(1.0, 0.3, 30)
     far, none = one(x, (-1e9, 1e9)), one(x)
-    np.testing.assert_allclose(far.wholes, none.wholes, atol=1e-9)
-    np.testing.assert_allclose(far.points, none.points, atol=1e-9)
+    np.testing.assert_allclose(far.of_samples, none.of_samples, atol=1e-9)
+    np.testing.assert_allclose(far.of_points, none.of_points, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_constant_sample_has_the_scale_of_its_bounds(x, bounds, scale):
     assert found.usable[0] == (scale is not None)
     if scale is not None:
         assert found.scales[0] == pytest.approx(scale)
-        assert np.isfinite(found.wholes).all()
+        assert np.isfinite(found.of_samples).all()
 
 
 @pytest.mark.parametrize("n", [1, 5, 256, 257, 1000, 4097, 1_000_000])
@@ -97,8 +97,10 @@ def test_a_batch_holds_what_each_sample_gives_alone():
     batch = describe(read_samples(rows, axis=-1), np.full(4, -math.inf), np.full(4, math.inf))
     for t, row in enumerate(rows):
         alone = one(row)
-        np.testing.assert_allclose(batch.wholes[t], alone.wholes[0], atol=1e-12)
-        np.testing.assert_allclose(batch.points[batch.offsets[t] : batch.offsets[t + 1]], alone.points, atol=1e-12)
+        np.testing.assert_allclose(batch.of_samples[t], alone.of_samples[0], atol=1e-12)
+        np.testing.assert_allclose(
+            batch.of_points[batch.offsets[t] : batch.offsets[t + 1]], alone.of_points, atol=1e-12
+        )
 
 
 NUMBERS = ("usable", "narrow", "sizes", "locations", "scales", "bandwidths", "anchors", "offsets", "masses")
@@ -115,10 +117,10 @@ def test_equal_weights_are_described_as_none_to_the_last_bit(n):
     # Beside a sample with unequal weights too.
     samples = read_samples([x, other], axis=-1, weights=[np.ones(n), rng.gamma(1.0, 1.0, n)])
     mixed = describe(samples, np.full(2, -math.inf), np.full(2, math.inf))
-    for name in (*NUMBERS, "points", "wholes"):
+    for name in (*NUMBERS, "of_points", "of_samples"):
         np.testing.assert_array_equal(getattr(equal, name), getattr(plain, name))
-    np.testing.assert_array_equal(mixed.wholes[:1], plain.wholes)
-    for name in ("points", "masses", "anchors"):
+    np.testing.assert_array_equal(mixed.of_samples[:1], plain.of_samples)
+    for name in ("of_points", "masses", "anchors"):
         np.testing.assert_array_equal(getattr(mixed, name)[: plain.offsets[1]], getattr(plain, name))
 
 
@@ -129,16 +131,16 @@ def test_local_densities_of_weighted_points(n):
     found, w = one(x, (0.0, math.inf), w), w / w.sum()
     size = 1.0 / np.sum(w**2)
     assert found.sizes[0] == pytest.approx(size)
-    assert found.wholes[0, SAMPLE_FEATURES.index("log n")] == pytest.approx(math.log(size))
+    assert found.of_samples[0, SAMPLE_FEATURES.index("log n")] == pytest.approx(math.log(size))
     np.testing.assert_allclose(found.masses, w, rtol=1e-12)
     for exponent in (1, -2, -5):
         h = found.scales[0] * 2.0**exponent
         kernels = np.exp(-0.5 * ((x[:, None] - x) / h) ** 2) / norm.cdf(x / h)
         np.fill_diagonal(kernels, 0.0)
         densities = np.log(0.02 + size * kernels @ w)
-        column = found.points[:, POINT_FEATURES.index(f"local density at 2^{exponent}")]
+        column = found.of_points[:, POINT_FEATURES.index(f"local density at 2^{exponent}")]
         np.testing.assert_allclose(column, densities, atol=1e-10)
-        mean = found.wholes[0, SAMPLE_FEATURES.index(f"mean local density at 2^{exponent}")]
+        mean = found.of_samples[0, SAMPLE_FEATURES.index(f"mean local density at 2^{exponent}")]
         assert mean == pytest.approx(w @ densities, abs=1e-10)
 
 
@@ -149,8 +151,8 @@ def test_weighted_features_of_the_mirror_image(n, kind):
     x = np.round(rng.standard_t(4, n), 2)
     weights = {"gamma": rng.gamma(0.7, 1.0, n), "whole": rng.integers(1, 4, n), "to one end": np.exp(x)}
     first, mirrored = one(x, (-60.0, math.inf), weights[kind]), one(-x, (-math.inf, 60.0), 3.0 * weights[kind])
-    np.testing.assert_allclose(mirrored.wholes, first.wholes, atol=1e-9)
-    np.testing.assert_allclose(mirrored.points[::-1], first.points, atol=1e-8)
+    np.testing.assert_allclose(mirrored.of_samples, first.of_samples, atol=1e-9)
+    np.testing.assert_allclose(mirrored.of_points[::-1], first.of_points, atol=1e-8)
     np.testing.assert_allclose(mirrored.masses[::-1], first.masses, atol=1e-12)
     assert first.masses.sum() == pytest.approx(1.0)
 
@@ -160,7 +162,7 @@ def test_points_that_hardly_count_hardly_matter():
     for n in (60, 700):
         x, faint = rng.gamma(3.0, 1.0, n), rng.gamma(3.0, 1.0, n)
         both = one(np.append(x, faint), weights=np.repeat([1.0, 1e-10], n))
-        np.testing.assert_allclose(both.wholes, one(x).wholes, atol=1e-6)
+        np.testing.assert_allclose(both.of_samples, one(x).of_samples, atol=1e-6)
 
 
 def test_anchors_lie_where_the_weight_is():

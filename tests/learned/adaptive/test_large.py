@@ -129,8 +129,10 @@ def slow_averages(shares, bandwidths, reach):
     out, count = np.empty_like(shares), len(shares)
     local = [float(row @ np.log(bandwidths)) for row in shares]
     for i in range(count):
-        own = min(reach, i, count - 1 - i) + 1.0
-        weights = [max(1.0 - abs(i - j) / own, 0.0) * math.exp(-0.5 * (local[i] - local[j]) ** 2) for j in range(count)]
+        width = min(reach, i, count - 1 - i) + 1.0
+        weights = [
+            max(1.0 - abs(i - j) / width, 0.0) * math.exp(-0.5 * (local[i] - local[j]) ** 2) for j in range(count)
+        ]
         out[i] = np.average(shares, axis=0, weights=weights)
     return out
 

@@ -28,10 +28,10 @@ from amortized_kde.numerics.neighbours import AROUND, FEW, NEAR, Anchored, ancho
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
 # Bandwidths are 2^8 to 2^-16 times the sample's scale: a far outlier needs the first, data over decades the last.
-EXPONENTS = np.arange(8.0, -16.5, -1.0)
+FEATURE_EXPONENTS = np.arange(8.0, -16.5, -1.0)
 # The rungs of the prediction: half an octave apart where most samples have theirs. Two kernels an octave apart, mixed
 # to the width between them, have a tenth more variance than one of that width.
-ANSWERS = np.sort(np.concatenate([EXPONENTS, np.arange(0.5, -6.0, -1.0)]))[::-1]
+RUNG_EXPONENTS = np.sort(np.concatenate([FEATURE_EXPONENTS, np.arange(0.5, -6.0, -1.0)]))[::-1]
 _PROBABILITIES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4])
 # Rungs at which points have a one-sidedness (2^2 to 2^-8) and a mean over their region (2^2 to 2^-12).
 _ONE_SIDED_RUNGS = slice(6, 17)
@@ -125,7 +125,7 @@ SIGNED: Features = {
     tuple(f"asymmetry at {p:g}" for p in _PROBABILITIES): _asymmetry,
 }
 _SIGNED_NAMES = _names(SIGNED)
-_RUNGS = tuple(f"2^{exponent:g}" for exponent in EXPONENTS)
+_RUNGS = tuple(f"2^{exponent:g}" for exponent in FEATURE_EXPONENTS)
 
 OF_SAMPLE: Features = {
     ("log n",): lambda s: np.log(s.trained_n),
@@ -186,9 +186,9 @@ class Description:
         represents.
     offsets : ndarray of shape (samples + 1,)
         Sample t has the anchors ``offsets[t] .. offsets[t + 1] - 1``.
-    points : ndarray of shape (anchors, features)
+    of_points : ndarray of shape (anchors, features)
         `POINT_FEATURES`.
-    wholes : ndarray of shape (samples, features)
+    of_samples : ndarray of shape (samples, features)
         `SAMPLE_FEATURES`.
     """
 
@@ -201,8 +201,8 @@ class Description:
     anchors: Index
     offsets: Index
     masses: Array
-    points: Array
-    wholes: Array
+    of_points: Array
+    of_samples: Array
 
 
 def describe(
@@ -224,24 +224,24 @@ def describe(
     unit = np.where(usable, scales, 1.0)
     counts = _counts(samples)
     placed = place_anchors(samples, counts)
-    points = (scratch or Scratch()).take("points", placed.ranks.size, len(POINT_FEATURES))
-    _fill_local_densities(samples, counts, (lower, upper), unit, placed, points, threads)
-    density_mean, density_variance = _fill_regions(samples, placed, points)
+    of_points = (scratch or Scratch()).take("points", placed.ranks.size, len(POINT_FEATURES))
+    _fill_local_densities(samples, counts, (lower, upper), unit, placed, of_points, threads)
+    density_mean, density_variance = _fill_regions(samples, placed, of_points)
     spacings = _spacings(samples, counts, unit, placed)
     summary = Summary(
         *(n, raw[:, 1], sd, raw[:, 3], raw[:, 4], median, at[:, :count], at[:, count + 3 :]),
         *(unit, lower, upper, spacings, density_mean, density_variance),
     )
-    _fill_positions(samples, placed, summary, points)
-    narrow = (iqr > 0.0) & (iqr < unit * 2.0 ** EXPONENTS[-1])
+    _fill_positions(samples, placed, summary, of_points)
+    narrow = (iqr > 0.0) & (iqr < unit * 2.0 ** FEATURE_EXPONENTS[-1])
     # The finest kernel reaches a quarter of the sample around most points, and not because of ties.
     narrow |= (density_mean[:, -1] > np.log(0.25 * np.maximum(n, 8.0))) & (spacings[:, 3] < 0.5)
-    wholes = np.column_stack([feature(summary) for feature in OF_SAMPLE.values()])
+    of_samples = np.column_stack([feature(summary) for feature in OF_SAMPLE.values()])
     anchors, offsets, masses = placed[:3]
     if chosen:
         anchors, masses = in_full_samples(anchors, offsets, masses, full, chosen)
-    bandwidths = unit[:, None] * 2.0**ANSWERS
-    return Description(usable, narrow, n, median, unit, bandwidths, anchors, offsets, masses, points, wholes)
+    bandwidths = unit[:, None] * 2.0**RUNG_EXPONENTS
+    return Description(usable, narrow, n, median, unit, bandwidths, anchors, offsets, masses, of_points, of_samples)
 
 
 def _counts(samples: Samples) -> Array:
@@ -272,7 +272,7 @@ def _fill_local_densities(
     points: Array,
     threads: int | None,
 ) -> None:
-    sizes, rungs = samples.sizes, unit[:, None] * 2.0**EXPONENTS
+    sizes, rungs = samples.sizes, unit[:, None] * 2.0**FEATURE_EXPONENTS
     anchored = Anchored(samples.values, samples.offsets, counts, *bounds, rungs, placed.ranks, placed.offsets)
     for loop, wanted in ((pair_rows, sizes <= FEW), (anchor_rows, sizes > FEW)):
         if not wanted.any():
@@ -289,7 +289,7 @@ def _fill_local_densities(
 
 def _fill_regions(samples: Samples, placed: Anchors, points: Array) -> tuple[Array, Array]:
     """Write means over regions, and return mean and variance of the log local densities of each sample."""
-    pooled = np.zeros((len(samples), 2 * EXPONENTS.size))
+    pooled = np.zeros((len(samples), 2 * FEATURE_EXPONENTS.size))
     given = (samples.effective_sizes, placed.positions, placed.offsets, placed.masses, _REGION_PARTS, _REGION_COLUMNS)
     region_rows(*given, points, pooled, 0, len(samples))
     mean, variance = np.split(pooled, 2, axis=1)

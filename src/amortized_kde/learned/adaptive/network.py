@@ -32,16 +32,16 @@ class Standards:
     point: Array
 
     @classmethod
-    def of(cls, wholes: Array, points: Array) -> "Standards":
+    def of(cls, of_samples: Array, of_points: Array) -> "Standards":
         """Compute them from the features of many tasks."""
         # Rounded, so that they are the same on every machine.
-        return cls(*(np.stack([*_rounded(f), f.min(axis=0), f.max(axis=0)]) for f in (wholes, points)))
+        return cls(*(np.stack([*_rounded(f), f.min(axis=0), f.max(axis=0)]) for f in (of_samples, of_points)))
 
-    def wholes(self, features: Array) -> Array:
+    def standardise_samples(self, features: Array) -> Array:
         """Standardise features of samples: clip to the range, subtract the location, divide by the spread."""
         return _standardised(features, self.whole)
 
-    def points(self, features: Array) -> Array:
+    def standardise_points(self, features: Array) -> Array:
         """Standardise features of points."""
         return _standardised(features, self.point)
 
@@ -104,25 +104,31 @@ class LadderNetwork:
         )
 
     def shares_and_background(
-        self, wholes: Array, sizes: Array, points: Array, sample_of_point: Index, *, scratch: Scratch | None = None
+        self,
+        of_samples: Array,
+        sizes: Array,
+        of_points: Array,
+        sample_of_point: Index,
+        *,
+        scratch: Scratch | None = None,
     ) -> tuple[Array, Array]:
         """Return the shares (points, rungs) and the background's probability (samples,), given raw features.
 
-        Negligible shares are 0. `sizes` and `wholes` have one row per sample, `points` and `sample_of_point` one per
-        point. With `scratch` the shares are written there.
+        Negligible shares are 0. `of_samples` and `sizes` have one row per sample, `of_points` and `sample_of_point` one
+        per point. With `scratch` the shares are written there.
         """
         if self.point is None:
             raise ValueError("a network with one bandwidth has no shares.")
-        outputs = run_layers(self.whole, wholes, threads=1)
+        outputs = run_layers(self.whole, of_samples, threads=1)
         scale, shift, odds = (np.ascontiguousarray(part) for part in np.split(outputs, self.heads, axis=1))
-        out = (scratch or Scratch()).take("shares", len(points), int(self.point.widths[-1]))
+        out = (scratch or Scratch()).take("shares", len(of_points), int(self.point.widths[-1]))
         conditioning = Conditioning(sample_of_point, scale, shift)
-        shares = run_layers(self.point, points, conditioning=conditioning, out=out, threads=1)
+        shares = run_layers(self.point, of_points, conditioning=conditioning, out=out, threads=1)
         np.exp(shares, out=shares)
         shares *= shares >= _NEGLIGIBLE_SHARE
         shares /= shares.sum(axis=1, keepdims=True)
         return shares, np.asarray(1.0 / (1.0 + np.exp(BACKGROUND_OFFSET + np.log(sizes) - odds[:, 0])))
 
-    def log_bandwidths(self, wholes: Array) -> Array:
+    def log_bandwidths(self, of_samples: Array) -> Array:
         """Return ln(h / scale) of every sample."""
-        return run_layers(self.whole, wholes, threads=1)[:, 0]
+        return run_layers(self.whole, of_samples, threads=1)[:, 0]

@@ -20,7 +20,7 @@ from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.sample import Sample, Samples, evened_among_ties
 from amortized_kde.data.support import Bounds
 from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED, midpoints
-from amortized_kde.learned.adaptive.features import ANSWERS, SAMPLE_FEATURES, Description, describe
+from amortized_kde.learned.adaptive.features import RUNG_EXPONENTS, SAMPLE_FEATURES, Description, describe
 from amortized_kde.learned.adaptive.large import averaged_shares, bandwidth_multiplier
 from amortized_kde.learned.adaptive.network import LadderNetwork, Standards
 from amortized_kde.learned.model import Model
@@ -46,7 +46,7 @@ _WAYS = (*(words for _, words in _WORDS.values()), _NARROW)
 _CHECKED = [SAMPLE_FEATURES.index(name) for name in _WORDS]
 _SIGNS = np.array([sign for sign, _ in _WORDS.values()])
 # Logarithms of the ladder's bandwidths, relative to the widest.
-_LOG_RUNGS = math.log(2.0) * (ANSWERS - ANSWERS[0])
+_LOG_RUNGS = math.log(2.0) * (RUNG_EXPONENTS - RUNG_EXPONENTS[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ def smooth(
     sample_of_point = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
     sizes = np.maximum(found.sizes, 1.0)
     shares, epsilons = network.shares_and_background(
-        found.wholes, sizes, found.points, sample_of_point, scratch=scratch
+        found.of_samples, sizes, found.of_points, sample_of_point, scratch=scratch
     )
     size_ratio = _size_ratio(samples, found)
     bandwidths = found.bandwidths * size_ratio[:, None] ** -0.2
@@ -185,7 +185,7 @@ def select_single(
 
     def predict(part: Samples, threads: int | None, scratch: Scratch) -> Selection:
         found = describe(part, *_ends(bounds, len(part)), threads=threads, scratch=scratch)
-        ratio = np.exp(network.log_bandwidths(found.wholes))
+        ratio = np.exp(network.log_bandwidths(found.of_samples))
         h = np.where(found.usable, found.scales * ratio * _size_ratio(part, found) ** -0.2, np.nan)
         return Selection(h, *_codes(part, found, network.standards))
 
@@ -252,7 +252,7 @@ def _codes(samples: Samples, found: Description, standards: Standards) -> tuple[
     """The code of each sample, and the ways in which it is unlike the training tasks."""
     _, _, low, high = standards.whole[:, _CHECKED]
     end = np.where(_SIGNS > 0.0, high, low)
-    far = _SIGNS * (found.wholes[:, _CHECKED] - end) > _FAR * (high - low)
+    far = _SIGNS * (found.of_samples[:, _CHECKED] - end) > _FAR * (high - low)
     unlike = np.concatenate([far, found.narrow[:, None]], axis=1) & found.usable[:, None]
     scaled = np.where(unlike.any(axis=1), UNLIKE_TRAINING, OK)
     return np.where(found.usable, scaled, np.where(samples.sizes < 2, TOO_FEW, CONSTANT)).astype(np.int64), unlike

@@ -46,7 +46,7 @@ def network(recipe):
 
 def outputs(recipe, network, prepared):
     found = OUTPUTS[recipe.network.output].forward(network, *prepared.inputs)
-    count = len(prepared.description.points)
+    count = len(prepared.description.of_points)
     return tuple(np.asarray(out, np.float64)[: count if out.ndim == 2 else None] for out in found)
 
 
@@ -70,9 +70,9 @@ def test_the_shipped_pass_is_the_trained_one(recipe, network, prepared):
     sample_of_row = np.repeat(np.arange(sizes.size), np.diff(found.offsets))
     expected = outputs(recipe, network, prepared)
     if recipe.network.output == "single":
-        np.testing.assert_allclose(shipped.log_bandwidths(found.wholes), expected[0], atol=1e-4)
+        np.testing.assert_allclose(shipped.log_bandwidths(found.of_samples), expected[0], atol=1e-4)
         return
-    shares, epsilons = shipped.shares_and_background(found.wholes, sizes, found.points, sample_of_row)
+    shares, epsilons = shipped.shares_and_background(found.of_samples, sizes, found.of_points, sample_of_row)
     np.testing.assert_allclose(shares, expected[0], atol=1e-4)
     np.testing.assert_allclose(epsilons, expected[1], rtol=1e-3)
 

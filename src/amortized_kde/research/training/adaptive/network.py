@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from amortized_kde.learned.adaptive.features import ANSWERS, POINT_FEATURES, SAMPLE_FEATURES
+from amortized_kde.learned.adaptive.features import POINT_FEATURES, RUNG_EXPONENTS, SAMPLE_FEATURES
 from amortized_kde.learned.adaptive.network import BACKGROUND_OFFSET
 
 # At the start, shares centre on half the sample's scale (in octaves), where the best single bandwidth usually is.
@@ -22,7 +22,7 @@ def _layer(key: Any, inputs: int, outputs: int, size: float = 1.0) -> dict[str, 
 def start_adaptive(key: Any, whole: int, point: int) -> dict[str, Any]:
     """Return a random network with `whole` units for the sample and `point` units for each point."""
     keys = jax.random.split(key, 8)
-    rungs = ANSWERS.size
+    rungs = RUNG_EXPONENTS.size
     network = {
         "whole1": _layer(keys[0], len(SAMPLE_FEATURES), whole),
         "whole2": _layer(keys[1], whole, whole),
@@ -33,7 +33,7 @@ def start_adaptive(key: Any, whole: int, point: int) -> dict[str, Any]:
         "point2": _layer(keys[6], point, point),
         "shares": _layer(keys[7], point, rungs, 0.1),
     }
-    prior = -0.5 * ((ANSWERS - _PRIOR_CENTRE) / _PRIOR_WIDTH) ** 2
+    prior = -0.5 * ((RUNG_EXPONENTS - _PRIOR_CENTRE) / _PRIOR_WIDTH) ** 2
     network["gates"]["bias"] = jnp.ones(2 * point + rungs)
     network["shifts"]["bias"] = network["shifts"]["bias"].at[2 * point :].set(prior)
     return network

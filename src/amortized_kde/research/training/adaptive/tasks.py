@@ -66,7 +66,7 @@ class Prepared(NamedTuple):
 
     def unpadded(self, outputs: Outputs) -> Outputs:
         """Return outputs without the padding rows of points."""
-        return tuple(out[: len(self.description.points)] if out.ndim == 2 else out for out in outputs)
+        return tuple(out[: len(self.description.of_points)] if out.ndim == 2 else out for out in outputs)
 
     def weighted(self, slopes: Outputs) -> Slopes:
         """Return slopes times the tasks' weights, in float32, with zeros in the padding rows of points."""
@@ -110,7 +110,7 @@ def thinned_draws(draws: Array, *, seed: int, first: int) -> Array:
 
 
 def _inputs(found: Description, tasks: Tasks, given: Standards) -> Inputs:
-    of_samples, of_points = given.wholes(found.wholes), given.points(found.points)
+    of_samples, of_points = given.standardise_samples(found.of_samples), given.standardise_points(found.of_points)
     padded = np.zeros((-(-len(of_points) // _ROWS) * _ROWS, of_points.shape[1]), np.float32)
     padded[: len(of_points)] = of_points
     sample_of_row = np.zeros(len(padded), np.int32)
@@ -137,4 +137,4 @@ def standards(recipe: BroadRecipe) -> Standards:
 @cache
 def _standards(tasks: int, seed: int) -> Standards:
     found = _describe(broad_batch(tasks, seed=seed, draws=1))
-    return Standards.of(found.wholes, found.points)
+    return Standards.of(found.of_samples, found.of_points)

@@ -112,7 +112,7 @@ def _standards(model: Model | None, training: Pairs, seed: int) -> Standards:
         return Standards(model.arrays["standard.whole"], model.arrays["standard.point"])
     batch = tasks_of(_some(training, _STANDARD, seed))
     found = describe(batch.samples, batch.lower, batch.upper)
-    return Standards.of(found.wholes, found.points)
+    return Standards.of(found.of_samples, found.of_points)
 
 
 def _some(pairs: Pairs, values: int, seed: int) -> Pairs:
