@@ -36,16 +36,7 @@ def _is_uniform(lower: ArrayLike, upper: ArrayLike) -> Flags:
 
 
 def log_density(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    """Return the natural log-density at `x`, minus infinity outside the bounds.
-
-    Parameters
-    ----------
-    x : array_like
-        Where to evaluate, in data units.
-    lower, upper : array_like
-        Bounds, infinite where open; with two finite bounds it is uniform.
-    location, scale : array_like
-        Of Student's t with three degrees of freedom; ignored where it is uniform.
+    """Return the natural log-density at `x`, minus infinity outside the bounds, which are infinite where open.
 
     Examples
     --------
@@ -65,7 +56,7 @@ def log_density(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: A
 
 
 def log_cdf(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    """Return the natural logarithm of the probability below `x`, accurate relative to it; parameters as `log_density`.
+    """Return the natural logarithm of the probability below `x`, accurate relative to it.
 
     Examples
     --------
@@ -148,9 +139,8 @@ def mean(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: Arra
     start, end = _standard(lower, location, scale), -_standard(upper, location, scale)
     with np.errstate(invalid="ignore"):
         # Truncation shifts the mean away from the bound; an open side does not.
-        student = np.asarray(location) + np.multiply(scale, _SQRT_3) * (
-            _upper_moments(start)[0] - _upper_moments(end)[0]
-        )
+        shift = _upper_moments(start)[0] - _upper_moments(end)[0]
+        student = np.asarray(location) + np.multiply(scale, _SQRT_3) * shift
         middle = 0.5 * np.asarray(lower, float) + 0.5 * np.asarray(upper, float)
     return np.asarray(np.where(_is_uniform(lower, upper), middle, student))
 
@@ -200,37 +190,33 @@ class Background:
                 f"a background needs an interval, and on open sides a finite location and a positive scale, not {self}."
             )
 
-    @property
-    def _parts(self) -> dict[str, float]:
-        return {"lower": self.lower, "upper": self.upper, "location": self.location, "scale": self.scale}
-
     def mirrored(self) -> "Background":
         """Return the background of -x."""
         return Background(-self.upper, -self.lower, -self.location, self.scale)
 
     def log_density(self, x: ArrayLike) -> Array:
         """Return the natural log-density."""
-        return log_density(x, **self._parts)
+        return log_density(x, **vars(self))
 
     def log_cdf(self, x: ArrayLike) -> Array:
         """Return the natural logarithm of the probability below."""
-        return log_cdf(x, **self._parts)
+        return log_cdf(x, **vars(self))
 
     def log_sf(self, x: ArrayLike) -> Array:
         """Return the natural logarithm of the probability above."""
-        return log_sf(x, **self._parts)
+        return log_sf(x, **vars(self))
 
     def quantile(self, p: ArrayLike) -> Array:
         """Return the quantiles of probabilities in [0, 1]."""
-        return quantile(p, **self._parts)
+        return quantile(p, **vars(self))
 
     def mean(self) -> float:
         """Return the expectation."""
-        return float(mean(**self._parts))
+        return float(mean(**vars(self)))
 
     def std(self) -> float:
         """Return the standard deviation."""
-        return float(std(**self._parts))
+        return float(std(**vars(self)))
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
         """Return independent draws, of shape (count,), by inversion of the distribution function."""

@@ -89,13 +89,7 @@ class KernelDensity:
 
     @classmethod
     def from_sample(
-        cls,
-        sample: Sample,
-        bandwidth: float,
-        bounds: Bounds,
-        *,
-        domain: Bounds | None = None,
-        method: str = "given",
+        cls, sample: Sample, bandwidth: float, bounds: Bounds, *, domain: Bounds | None = None, method: str = "given"
     ) -> Self:
         """Make a density from a sample and bounds that were read already; `method` names the bandwidth's origin."""
         return cls._from_parts(_single_parts(sample, bandwidth, bounds, domain, method))
@@ -123,29 +117,16 @@ class KernelDensity:
 
         Parameters
         ----------
-        sample : Sample
-            The points and their weights.
         bandwidths : array_like of shape (r,)
             The rungs h, ascending, in data units.
         shares : array_like of shape (r, n)
             w, not negative; for each point they sum to 1 over the rungs. Zeros cost nothing.
-        bounds : Bounds
-            Hard limits (A, B).
-        epsilon : float
-            Probability of the background, in [0, 1).
-        background : Background
-            The density b, with the same bounds; None only if `epsilon` is 0.
-        domain, method
-            As in `from_sample`.
+        epsilon, background : float and Background, optional
+            Probability of the background, in [0, 1), and its density b, with the same bounds.
         anchors : array_like of int, shape (a,), optional
             Ranks of the points whose shares are given, then of shape (r, a), ascending from 0 to n - 1. In between
             shares are linear in rank. For large samples: sums need no more memory than the points do, and `pdf` is
             binned.
-
-        Raises
-        ------
-        InvalidParameterError
-            If these do not fit each other; the message says how.
 
         Examples
         --------
@@ -189,14 +170,9 @@ class KernelDensity:
         object.__setattr__(self, "_parts", parts)
 
     def smoothed(self, factor: float) -> Self:
-        """Return the density with every bandwidth times `factor`: above 1 smoother, below 1 rougher.
+        """Return the density with every bandwidth times a positive `factor`: above 1 smoother, below 1 rougher.
 
         Points, shares, background and bounds stay as they are; `method` becomes ``"given"``.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the factor is not positive and finite, or a bandwidth would not be.
 
         Examples
         --------
@@ -323,16 +299,14 @@ class KernelDensity:
         """Return `count` even arguments that show the density: the data and four local bandwidths around them."""
         if not isinstance(count, (int, np.integer)) or count < 2:
             raise InvalidParameterError(f"a grid needs at least 2 points, not {count!r}.")
-        low = max(self._parts.bounds.lower, -self._outermost(-1.0))
-        high = min(self._parts.bounds.upper, self._outermost(1.0))
-        return np.linspace(low, high, count)
-
-    def _outermost(self, sign: float) -> float:
-        """The largest of sign * point + 4 local bandwidths."""
-        parts = self._parts
+        parts, (lower, upper) = self._parts, self._parts.bounds
         if parts.shares is None:
-            return float(max(sign * parts.points[0], sign * parts.points[-1]) + 4.0 * self.bandwidth)
-        return shape.outermost(parts.points, np.log(parts.bandwidths) @ parts.shares, parts.anchors, sign)
+            low, high = parts.points[[0, -1]] + 4.0 * self.bandwidth * np.array([-1.0, 1.0])
+        else:
+            log_bandwidths = np.log(parts.bandwidths) @ parts.shares
+            low = -shape.outermost(parts.points, log_bandwidths, parts.anchors, -1.0)
+            high = shape.outermost(parts.points, log_bandwidths, parts.anchors, 1.0)
+        return np.linspace(max(lower, low), min(upper, high), count)
 
     @cached_property
     def _kernels(self) -> KernelSum:
@@ -342,9 +316,7 @@ class KernelDensity:
         ladder = Ladder(points, weights, bandwidths, shares, bounds, 1.0 - epsilon, anchors)
         return KernelSum(ladder, epsilon, background)
 
-    def _evaluate(
-        self, function: Callable[[Array], Array], at: ArrayLike, threads: int | None, *, effort: float
-    ) -> Any:
+    def _evaluate(self, function: Callable[[Array], Array], at: ArrayLike, threads: int | None, effort: float) -> Any:
         """Evaluate a function in pieces; `effort` is a kernel's cost relative to that of its density."""
         given = read_numbers(at, "the argument")
         flat = given.ravel()
@@ -423,13 +395,6 @@ class KernelDensity:
     def ppf(self, p: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the quantile: the x with cdf(x) = p to 1e-12, or to the spacing of float64 at x if that is coarser.
 
-        Parameters
-        ----------
-        p : array_like
-            Probabilities in [0, 1].
-        threads : int, optional
-            At most this many threads; default: all cores.
-
         Raises
         ------
         InvalidParameterError
@@ -445,7 +410,7 @@ class KernelDensity:
     def isf(self, q: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the upper quantile: the x with sf(x) = q, as accurate in the far upper tail as `ppf` in the lower.
 
-        Parameters and errors as in `ppf`.
+        Errors as in `ppf`.
 
         Examples
         --------
@@ -455,19 +420,9 @@ class KernelDensity:
         return self._evaluate(self._kernels.upper_quantile, _read_probabilities(q), threads, effort=0.2)
 
     def sample(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator | int | None = None) -> Any:
-        """Draw from the density, exactly and inside the bounds.
+        """Draw from the density, exactly and inside the bounds: an array of shape `size`, or a float without it.
 
-        Parameters
-        ----------
-        size : int or tuple of int, optional
-            Shape of the draws; a single float without it.
-        rng : numpy.random.Generator or int, optional
-            Generator or seed; the same seed gives the same draws.
-
-        Raises
-        ------
-        InvalidParameterError
-            If `size` is negative or not whole.
+        `rng` is a generator or a seed; the same seed gives the same draws.
 
         Examples
         --------
@@ -550,12 +505,7 @@ class KernelDensity:
         """Return an interval that holds the probability `confidence`.
 
         ``equal-tailed`` leaves the same probability on both sides, and accepts arrays. ``highest-density`` is the
-        shortest interval; where the density has several modes, `region` can be shorter still.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a probability is outside [0, 1], or for the shortest interval not a single one inside (0, 1).
+        shortest interval, of one probability inside (0, 1); with several modes `region` can be shorter still.
 
         Examples
         --------
@@ -580,10 +530,7 @@ class KernelDensity:
     def modes(self, *, prominence: float = 0.0) -> Array:
         """Return the local maxima, ascending; maxima at a bound count.
 
-        Parameters
-        ----------
-        prominence : float
-            Leave out maxima that rise less than this fraction of the highest one above the valley to a higher one.
+        Those that rise less than `prominence` times the highest one above the valley to a higher one are left out.
 
         Examples
         --------
@@ -612,11 +559,6 @@ class KernelDensity:
     def to_frame(self, points: int = 512) -> Any:
         """Return the density as a pandas DataFrame: `x` as in `grid`, and there `pdf` and `cdf`.
 
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed.
-
         Examples
         --------
         >>> KernelDensity([0.0], bandwidth=1.0).to_frame(3).round(4)
@@ -633,41 +575,18 @@ class KernelDensity:
         return DataFrame({"x": grid, "pdf": self.pdf(grid), "cdf": self.cdf(grid)})
 
     def plot(
-        self,
-        ax: Any = None,
-        *,
-        count: int = 512,
-        rug: bool = True,
-        band: float | None = None,
-        label: str | None = None,
+        self, ax: Any = None, *, count: int = 512, rug: bool = True, band: float | None = None, label: str | None = None
     ) -> Any:
-        """Draw the density with its rug and bounds on matplotlib axes, and return these.
+        """Draw the density and its bounds on matplotlib axes (default: pyplot's current ones), and return these.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; default: pyplot's current axes.
-        count : int
-            Smallest number of arguments of the curve.
-        rug : bool
-            Draw a tick at each point, at most a thousand.
-        band : float, optional
-            Shade the central interval with this probability.
-        label : str, optional
-            The curve's name in a legend.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
+        The curve has at least `count` arguments, and the name `label` in a legend. `rug` adds a tick at each point, at
+        most a thousand; `band` shades the central interval with this probability.
         """
         return plotting.plot_density(self, ax, count=count, rug=rug, band=band, label=label)
 
     def plot_bandwidth(self, ax: Any = None) -> Any:
-        """Draw the bandwidth at each point on matplotlib axes, and return these; errors as in `plot`."""
-        return plotting.draw_bandwidths(
-            ax, self.points, self.local_bandwidths, overall=self.bandwidth, bounds=self.bounds
-        )
+        """Draw the bandwidth at each point on matplotlib axes (default: pyplot's current ones), and return these."""
+        return plotting.plot_bandwidths(self, ax)
 
 
 def _single_parts(sample: Sample, bandwidth: float, bounds: Bounds, domain: Bounds | None, method: str) -> Parts:

@@ -20,6 +20,8 @@ from amortized_kde.numerics import binned, mixture, tails
 from amortized_kde.numerics.condense import CELLS_PER_BANDWIDTH, FAITHFUL, condense
 from amortized_kde.numerics.mixture import Rungs
 
+Function = Callable[[Array], Array]
+
 # Farther from a place than this many bandwidths there is less probability than the smallest positive float64.
 _REACH_OF_KERNEL = 40.0
 
@@ -102,11 +104,8 @@ class Mixture:
 
 
 # The function of a mixture that is evaluated, and the tail whose probability it is (None for the density).
-_FUNCTIONS: dict[Tail | None, Callable[[Mixture, Array], Array]] = {
-    None: Mixture.log_density,
-    "lower": Mixture.log_cdf,
-    "upper": Mixture.log_sf,
-}
+_FUNCTIONS: dict[Tail | None, Callable[[Mixture, Array], Array]]
+_FUNCTIONS = {None: Mixture.log_density, "lower": Mixture.log_cdf, "upper": Mixture.log_sf}
 
 
 class KernelSum:
@@ -224,11 +223,10 @@ class KernelSum:
         return _from_smaller_tail(p, self._from_above, self._from_below, upper, lower)
 
     def _from_below(self, p: Array) -> Array:
-        return tails.invert(self.log_cdf, self.log_density, np.log(p), *self.condensed.start_and_bracket(p))
+        return _invert(self.log_cdf, self.log_density, p, self.condensed)
 
     def _from_above(self, p: Array) -> Array:
-        start_and_bracket = self.condensed.mirrored.start_and_bracket(p)
-        return -tails.invert(lambda x: self.log_sf(-x), lambda x: self.log_density(-x), np.log(p), *start_and_bracket)
+        return -_invert(lambda x: self.log_sf(-x), lambda x: self.log_density(-x), p, self.condensed.mirrored)
 
     def draw(self, size: int, rng: np.random.Generator) -> Array:
         """Return exact draws, of shape (size,)."""
@@ -270,9 +268,12 @@ def join_rungs(bandwidths: Array, kernels: Sequence[Kernels]) -> Rungs:
     return rungs
 
 
-def _from_smaller_tail(
-    p: Array, near: Callable[[Array], Array], far: Callable[[Array], Array], at_0: float, at_1: float
-) -> Array:
+def _invert(log_cdf: Function, log_density: Function, p: Array, kernels: Mixture) -> Array:
+    bracket = kernels.start_and_bracket(p)
+    return tails.invert_each(lambda x, _: log_cdf(x), lambda x, _: log_density(x), np.log(p), *bracket)
+
+
+def _from_smaller_tail(p: Array, near: Function, far: Function, at_0: float, at_1: float) -> Array:
     """Arguments for probabilities from one tail, those above a half from the complement in the other tail."""
     found = np.where(p <= 0.0, at_0, at_1)
     small, large = (p > 0.0) & (p <= 0.5), (p > 0.5) & (p < 1.0)

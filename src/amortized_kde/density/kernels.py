@@ -7,7 +7,7 @@ and interpolated linearly in between, and kernels are condensed once for all run
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import erf, erfinv, ndtr
@@ -32,61 +32,10 @@ SQRT_2 = math.sqrt(2.0)
 
 
 class Kernels(NamedTuple):
-    """Kernels of one bandwidth: places, ascending, and positive coefficients.
-
-    Where they stand for others (`numerics/condense.py`), coefficients can be negative.
-    """
+    """Kernels of one bandwidth: ascending places, and coefficients, positive unless they are condensed."""
 
     places: Array
     coefficients: Array
-
-
-class KernelSource(Protocol):
-    """The kernels of a density, one rung for each bandwidth. All points lie between the bounds.
-
-    Large sources offer `condensed` and `kernels_reaching`, which are used instead of `rung`.
-    """
-
-    @property
-    def bandwidths(self) -> Array:
-        """Bandwidths of the rungs, ascending, in data units."""
-        ...
-
-    @property
-    def bounds(self) -> Bounds:
-        """Bounds of the density."""
-        ...
-
-    @property
-    def direct(self) -> bool:
-        """Whether log-densities are summed over all kernels, even where fewer could stand for them."""
-        ...
-
-    @property
-    def is_large(self) -> bool:
-        """Whether the sample is too large to list the kernels of all rungs."""
-        ...
-
-    @property
-    def count(self) -> int:
-        """The largest number of kernels there can be."""
-        ...
-
-    def rung(self, k: int) -> Kernels:
-        """Return all kernels of one rung."""
-        ...
-
-    def draw(self, size: int, rng: np.random.Generator) -> Array:
-        """Return exact draws from the kernels, of shape (size,)."""
-        ...
-
-    def condensed(self, cells_per_bandwidth: float, threads: int | None) -> list[Kernels]:
-        """Return fewer kernels for every rung, made from cells of this width."""
-        ...
-
-    def kernels_reaching(self, k: int, x: Array, tail: Tail | None = None) -> Kernels:
-        """Return the kernels of one rung that matter for the density, or the probability of a tail, at any of `x`."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +46,7 @@ class SingleBandwidth:
     weights: Array
     bandwidth: float
     bounds: Bounds
+    # Log-densities are summed over all kernels, even where fewer could stand for them.
     direct = True
 
     @property
@@ -106,7 +56,7 @@ class SingleBandwidth:
 
     @property
     def is_large(self) -> bool:
-        """Whether there are at least `BINNED_FROM` points."""
+        """Whether the sample is too large to list all kernels: `condensed` and `kernels_reaching` replace `rung`."""
         return self.points.size >= BINNED_FROM
 
     @property
@@ -232,6 +182,9 @@ class Ladder:
         known = Kernels(points[some], self.weights[some] * self._shares_at(row, some))
         ranks = _ranks_reaching(points, x, known, self.bandwidths[k], self.bounds, tail)
         return self._renormalised(points[ranks], self.mass * self.weights[ranks] * self._shares_at(row, ranks), k)
+
+
+KernelSource = SingleBandwidth | Ladder
 
 
 def collapse_equal(weights: Array) -> Array:

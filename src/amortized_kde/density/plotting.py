@@ -33,19 +33,12 @@ def new_axes() -> Any:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure without a window, `width` by `height` inches.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    """
+    """Return an empty figure without a window, `width` by `height` inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib; install it with: pip install 'amortized-kde[plot]'"
-        ) from None
+        message = "pictures need matplotlib; install it with: pip install 'amortized-kde[plot]'"
+        raise MissingExtraError(message) from None
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
@@ -107,15 +100,8 @@ def draw_ground(ax: Any, points: Array | None, bounds: tuple[float | None, float
     if points is not None:
         ticks = np.quantile(points, np.linspace(0.0, 1.0, MOST_TICKS)) if points.size > MOST_TICKS else points
         # x in data units, y in units of the axes: ticks stay at the bottom for a density of any height.
-        ax.plot(
-            ticks,
-            np.full(ticks.size, 0.015),
-            "|",
-            color="0.25",
-            markersize=8,
-            alpha=0.6,
-            transform=ax.get_xaxis_transform(),
-        )
+        heights, across = np.full(ticks.size, 0.015), ax.get_xaxis_transform()
+        ax.plot(ticks, heights, "|", color="0.25", markersize=8, alpha=0.6, transform=across)
     _draw_bounds(ax, bounds)
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel("density")
@@ -128,16 +114,10 @@ def _draw_bounds(ax: Any, bounds: tuple[float | None, float | None]) -> None:
             ax.axvline(bound, color="0.4", linewidth=0.8, linestyle=":")
 
 
-def draw_bandwidths(
-    ax: Any,
-    points: Array,
-    bandwidths: Array,
-    *,
-    overall: float,
-    bounds: tuple[float | None, float | None] = (None, None),
-) -> Any:
+def plot_bandwidths(density: "KernelDensity", ax: Any) -> Any:
     """Draw the bandwidth at each point on a logarithmic scale, and the overall one as a line."""
     ax = _current_axes() if ax is None else ax
+    points, bandwidths, overall = density.points, density.local_bandwidths, density.bandwidth
     size = 4.0 if points.size <= MOST_TICKS else 1.5
     (dots,) = ax.plot(points, bandwidths, ".", markersize=size, alpha=0.6, label="at each point")
     ax.axhline(overall, color=dots.get_color(), linewidth=1.2, linestyle="--", label=f"overall, {overall:.3g}")
@@ -145,7 +125,7 @@ def draw_bandwidths(
     if bandwidths.max() < 10.0 * bandwidths.min():
         # Within a decade a logarithmic axis has no labelled ticks.
         ax.set_ylim(overall / 10.0, overall * 10.0)
-    _draw_bounds(ax, bounds)
+    _draw_bounds(ax, density.bounds)
     ax.set_ylabel("bandwidth")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9)
@@ -190,13 +170,7 @@ def draw_comparison(
 
 
 def save_figure(ax: Any, path: str) -> None:
-    """Write the figure that holds the axes to a file, in the format of the name's ending, or as PNG without one.
-
-    Raises
-    ------
-    InvalidParameterError
-        If matplotlib cannot write this format.
-    """
+    """Write the figure that holds the axes to a file, in the format of the name's ending, or as PNG without one."""
     kind = Path(path).suffix.lstrip(".").lower() or "png"
     known = ax.figure.canvas.get_supported_filetypes()
     if kind not in known:

@@ -19,22 +19,10 @@ _NAMES = {1: _COMMON | {"bandwidth"}, 2: _LADDER, 3: _LADDER | {"anchors"}}
 
 
 class Parts(NamedTuple):
-    """What a density is made of.
+    """What a density is made of: ascending points (n,), weights that sum to 1, and ascending bandwidths (rungs,).
 
-    Attributes
-    ----------
-    points, weights : ndarray of shape (n,)
-        The sample, ascending, and its weights, which sum to 1.
-    bandwidths : ndarray of shape (rungs,)
-        Ascending, in data units.
-    shares : ndarray of shape (rungs, n) or (rungs, anchors), or None
-        How a point's mass is split over the rungs; None for the paper's form with one bandwidth.
-    epsilon, background
-        Probability of the background, and the background.
-    bounds, domain, method
-        Hard limits, working domain if it was given, and origin of the bandwidths.
-    anchors : ndarray of int, shape (anchors,), optional
-        Ranks of the points whose shares are kept; in between shares are linear in rank.
+    Shares are (rungs, n), or (rungs, anchors) at the points with the ranks `anchors` and linear in rank in between;
+    None for the paper's form with one bandwidth. `domain` is None unless it was given.
     """
 
     points: Array
@@ -71,13 +59,7 @@ def save_parts(parts: Parts, path: str | os.PathLike[str]) -> None:
 
 
 def load_parts(path: str | os.PathLike[str]) -> Parts:
-    """Read the parts that `save_parts` wrote.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the file does not exist, holds no density, or has a newer format.
-    """
+    """Read the parts that `save_parts` wrote, or raise an `UnreadableFileError`."""
     try:
         with np.load(path, allow_pickle=False) as file:
             stored = {name: file[name] for name in file.files}

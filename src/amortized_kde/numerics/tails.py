@@ -14,6 +14,8 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.mixture import Rungs
 
+Function = Callable[[Array, Index], Array]
+
 # In bandwidths: Phi(-9.5) = 1e-21, and Phi(-39) underflows.
 _COMPLETE = 9.5
 _UNDERFLOW = 39.0
@@ -131,9 +133,8 @@ def _exact_log_probability(tail: Tail, x: Array) -> Array:
     rows = max(1, _PAIRS // rungs.places.size)
     for i in range(0, x.size, rows):
         at = x[i : i + rows, None]
-        out[i : i + rows] = logsumexp(
-            _log_mass((at - rungs.places) / h, (at - tail.bound) / h), b=rungs.coefficients, axis=1
-        )
+        logs = _log_mass((at - rungs.places) / h, (at - tail.bound) / h)
+        out[i : i + rows] = logsumexp(logs, b=rungs.coefficients, axis=1)
     return out
 
 
@@ -154,25 +155,8 @@ def log_tail(tail: Tail, at: Array, known: Array, *, condensed: bool = False) ->
     return out
 
 
-def invert(
-    log_probability: Callable[[Array], Array],
-    log_density: Callable[[Array], Array],
-    log_p: Array,
-    start: Array,
-    low: Array,
-    high: Array,
-) -> Array:
-    """Return the x between `low` and `high` with lower-tail log-probability `log_p`, all of one distribution."""
-    return invert_each(lambda x, _: log_probability(x), lambda x, _: log_density(x), log_p, start, low, high)
-
-
 def invert_each(
-    log_probability: Callable[[Array, Index], Array],
-    log_density: Callable[[Array, Index], Array],
-    log_p: Array,
-    start: Array,
-    low: Array,
-    high: Array,
+    log_probability: Function, log_density: Function, log_p: Array, start: Array, low: Array, high: Array
 ) -> Array:
     """Return the x between `low` and `high` with lower-tail log-probability `log_p`, each of its own distribution.
 
