@@ -39,8 +39,7 @@ def densities(x: Members, at: ArrayLike, *, options: Options) -> Array:
     ensembles = read_ensembles(x, options)
     rows, shape = read_arguments(at, "at", ensembles)
     log, codes = _log_density(ensembles, rows)
-    _warn_of_cells(ensembles, codes)
-    return (_atom_probability(ensembles)[1] * np.exp(log)).reshape(shape)
+    return _warned(ensembles, codes, _atom_probability(ensembles)[1] * np.exp(log), shape)
 
 
 def probabilities(x: Members, thresholds: ArrayLike, *, options: Options, above: bool) -> Array:
@@ -48,8 +47,7 @@ def probabilities(x: Members, thresholds: ArrayLike, *, options: Options, above:
     ensembles = read_ensembles(x, options)
     rows, shape = read_arguments(thresholds, "thresholds", ensembles)
     values, codes = _probability(ensembles, rows, above=above)
-    _warn_of_cells(ensembles, codes)
-    return values.reshape(shape)
+    return _warned(ensembles, codes, values, shape)
 
 
 def quantiles(x: Members, p: ArrayLike, *, options: Options) -> Array:
@@ -73,8 +71,7 @@ def quantiles(x: Members, p: ArrayLike, *, options: Options) -> Array:
         return np.where(np.isnan(at_atom), found, at_atom)
 
     values, codes = _by_run(ensembles, evaluate, rows)
-    _warn_of_cells(ensembles, codes)
-    return values.reshape(shape)
+    return _warned(ensembles, codes, values, shape)
 
 
 def atom_probabilities(x: Members, *, options: Options) -> Array:
@@ -87,16 +84,14 @@ def log_scores(x: Members, obs: ArrayLike, *, options: Options) -> Array:
     """Return logarithmic scores in bits."""
     ensembles = read_ensembles(x, options)
     occurrence, amount, codes = score_parts_of(ensembles, read_observations(obs, ensembles))
-    _warn_of_cells(ensembles, codes)
-    return (occurrence + amount).reshape(ensembles.shape)
+    return _warned(ensembles, codes, occurrence + amount, ensembles.shape)
 
 
 def score_parts(x: Members, obs: ArrayLike, *, options: Options) -> tuple[Array, Array]:
     """Return the two parts of logarithmic scores in bits: of the atoms, and of the density elsewhere."""
     ensembles = read_ensembles(x, options)
     occurrence, amount, codes = score_parts_of(ensembles, read_observations(obs, ensembles))
-    _warn_of_cells(ensembles, codes)
-    return occurrence.reshape(ensembles.shape), amount.reshape(ensembles.shape)
+    return _warned(ensembles, codes, occurrence, ensembles.shape), amount.reshape(ensembles.shape)
 
 
 def score_parts_of(ensembles: Ensembles, y: Array) -> tuple[Array, Array, Index]:
@@ -124,8 +119,7 @@ def crps(x: Members, obs: ArrayLike, *, options: Options) -> Array:
         return estimates.crps(y, options.atoms, atom_probability[cells])
 
     values, codes = _by_run(ensembles, evaluate, read_observations(obs, ensembles))
-    _warn_of_cells(ensembles, codes)
-    return values.reshape(ensembles.shape)
+    return _warned(ensembles, codes, values, ensembles.shape)
 
 
 def pit(x: Members, obs: ArrayLike, cells: Index | None = None, *, options: Options, seed: int) -> Array:
@@ -142,8 +136,7 @@ def pit(x: Members, obs: ArrayLike, cells: Index | None = None, *, options: Opti
     # Number -1, no atom, is the last column.
     jumps = np.append(_atom_probability(ensembles)[0], np.zeros((y.size, 1)), axis=1)
     jump = np.where(atom >= 0, jumps[np.arange(y.size), atom], 0.0)
-    _warn_of_cells(ensembles, codes)
-    return (found[:, 0] - (1.0 - uniforms) * jump).reshape(ensembles.shape)
+    return _warned(ensembles, codes, found[:, 0] - (1.0 - uniforms) * jump, ensembles.shape)
 
 
 def check_seed(seed: int) -> int:
@@ -216,33 +209,29 @@ def _atom_at(ensembles: Ensembles, y: Array) -> Index:
     return found
 
 
-def _warn_of_cells(ensembles: Ensembles, codes: Index) -> None:
-    """Warn of cells without an answer, fallbacks and ensembles unlike the training tasks.
+def _warned(ensembles: Ensembles, codes: Index, values: Array, shape: tuple[int, ...]) -> Array:
+    """Return the values in this shape; warn of cells without one, fallbacks, and ensembles unlike the training tasks.
 
     Warnings name the caller of the function of `forecasts.py` or `verification.py` that called this module.
     """
-    options = ensembles.options
+    options, values = ensembles.options, values.reshape(shape)
     if not options.warn or (not codes.any() and not ensembles.invalid.any()):
-        return
+        return values
     codes = np.where(ensembles.invalid | ((codes < OK) & (options.climatology.size > 0)), OK, codes)
     failed = int(np.sum(codes < OK))
-    if failed and options.atoms.size:
-        warnings.warn(
-            f"{failed} of {codes.size} ensembles have too few members away from the atoms for a density there; what "
-            "needs one is NaN, unless climatology= gives values from which to make it.",
-            BadRowsWarning,
-            stacklevel=4,
-        )
-    elif failed and ensembles.bandwidths is not None:
-        warnings.warn(
-            f"{failed} of {codes.size} ensembles have no answer (NaN): their bandwidth is not a positive number.",
-            BadRowsWarning,
-            stacklevel=4,
-        )
     if options.atoms.size or ensembles.bandwidths is not None:
+        reason = "have no answer (NaN): their bandwidth is not a positive number."
+        if options.atoms.size:
+            reason = (
+                "have too few members away from the atoms for a density there; what needs one is NaN, unless "
+                "climatology= gives values from which to make it."
+            )
+        if failed:
+            warnings.warn(f"{failed} of {codes.size} ensembles {reason}", BadRowsWarning, stacklevel=4)
         codes = np.maximum(codes, OK)
     # Members at atoms count as members here.
     offsets = np.concatenate([[0], np.cumsum(ensembles.members)])
     counted = Samples(np.empty(0), offsets, ensembles.shape, ensembles.samples.unusable)
     selection = Selection(np.empty(0), codes)
     warn_of_rows(counted, ensembles.outside, selection, ensembles.selector.name, stacklevel=5)
+    return values

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -37,28 +38,15 @@ _CRPS_SLACK = 2e-6
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """The densities of a run of cells.
-
-    Attributes
-    ----------
-    kernels : Kernels
-    density : ndarray of shape (cells,)
-        Number of each cell's density.
-    bounds : Bounds
-    widest : ndarray of shape (densities,)
-        Largest bandwidth of each density.
-    epsilons, locations, scales : ndarrays of shape (densities,)
-        Probability, location and scale of the backgrounds; a density with one bandwidth has the probability 0.
-    threads : int or None
-    """
+    """The densities of a run of cells; arrays have the shape (densities,), unless noted."""
 
     kernels: Kernels
-    density: Index
+    density: Index  # (cells,), the number of each cell's density.
     bounds: Bounds
-    widest: Array
-    epsilons: Array
-    locations: Array
-    scales: Array
+    widest: Array  # Largest bandwidths.
+    epsilons: Array  # Probabilities of the backgrounds, 0 for a density with one bandwidth.
+    locations: Array  # Of the backgrounds.
+    scales: Array  # Of the backgrounds.
     threads: int | None
 
     def log_density(self, arguments: Arguments) -> Array:
@@ -87,11 +75,7 @@ class Estimates:
         run_in_pieces(loop, arguments.edges.size - 1, operations=operations, threads=self.threads)
 
     def _with_background(
-        self,
-        kernels: Array,
-        arguments: Arguments,
-        part: Callable[..., Array],
-        add: Callable[[Array, Array], Array],
+        self, kernels: Array, arguments: Arguments, part: Callable[..., Array], add: Callable[[Array, Array], Array]
     ) -> Array:
         """Add the logarithm `part` of the background, times its probability, where there is one."""
         if not self.epsilons.any():
@@ -104,12 +88,8 @@ class Estimates:
 
     def _background(self, density: Index) -> dict[str, Array | float]:
         """Return the parameters of the backgrounds of these densities."""
-        return {
-            "lower": self.bounds.lower,
-            "upper": self.bounds.upper,
-            "location": self.locations[density],
-            "scale": self.scales[density],
-        }
+        lower, upper = self.bounds
+        return {"lower": lower, "upper": upper, "location": self.locations[density], "scale": self.scales[density]}
 
     def quantiles(self, p: Array, density: Index) -> Array:
         """Return quantiles of probabilities `p` in [0, 1], one of each of these densities; NaN if it has no kernels.
@@ -168,23 +148,15 @@ class Estimates:
         kernels, out = self.kernels, np.empty(y.size)
         count = (kernels.stops - kernels.starts).astype(np.float64)
         if not kernels.each and self.bounds == OPEN and not atoms.size:
-            run_in_pieces(
-                lambda i, j: crps_pair_cells(kernels, y, out, i, j),
-                y.size,
-                operations=float(np.sum(count * count)),
-                threads=self.threads,
-            )
+            loop, operations = partial(crps_pair_cells, kernels, y, out), float(np.sum(count * count))
+            run_in_pieces(loop, y.size, operations=operations, threads=self.threads)
             return out
         backgrounds = np.stack([self.epsilons, self.locations, self.scales], axis=1)
         jumps = np.concatenate([y[:, None], np.broadcast_to(atoms, (y.size, atoms.size))], axis=1)
         outcomes = Outcomes(self.density, jumps, np.ascontiguousarray(atom_probabilities))
         slack, bounds = _CRPS_SLACK * self.scales, (self.bounds.lower, self.bounds.upper)
-        run_in_pieces(
-            lambda i, j: crps_panel_cells(kernels, outcomes, bounds, backgrounds, slack, out, i, j),
-            y.size,
-            operations=1e3 * float(np.sum(count)),
-            threads=self.threads,
-        )
+        loop = partial(crps_panel_cells, kernels, outcomes, bounds, backgrounds, slack, out)
+        run_in_pieces(loop, y.size, operations=1e3 * float(np.sum(count)), threads=self.threads)
         return out
 
     def with_density(self, other: "Estimates", cells: Index) -> "Estimates":
@@ -214,10 +186,7 @@ class Estimates:
 def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates, slice], None]) -> Index:
     """Call ``work(estimates, cells)`` on runs of cells that together are all, several side by side.
 
-    Returns
-    -------
-    ndarray of shape (cells,)
-        The selector's codes (`_outcome.py`).
+    Returns the selector's codes (`_outcome.py`), (cells,).
     """
     adaptive = ensembles.selector.adaptive if ensembles.bandwidths is None else None
     codes = np.zeros(len(ensembles.samples), np.int64)
@@ -235,10 +204,8 @@ def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates, slice], None]
             made = made.with_density(climatology, without)
         work(made, cells)
 
-    if adaptive is not None:
-        in_runs(run, ensembles.samples, threads=ensembles.options.threads)
-    else:
-        in_runs(run, ensembles.samples, threads=ensembles.options.threads, values_per_run=_MEMBERS_AT_ONCE)
+    size = {} if adaptive is not None else {"values_per_run": _MEMBERS_AT_ONCE}
+    in_runs(run, ensembles.samples, threads=ensembles.options.threads, **size)
     return codes
 
 
@@ -271,16 +238,10 @@ def _adaptive(
     ladder_kernels(samples.values, samples.offsets, (bounds.lower, bounds.upper), ladders, kernels, 0, len(samples))
     # A density that could not be made has no kernels.
     stops[answer.codes < OK] = starts[answer.codes < OK]
-    made = Estimates(
-        kernels,
-        np.arange(len(samples)),
-        bounds,
-        answer.bandwidths[:, used[0] if used.size else 0],
-        np.where(answer.codes < OK, 0.0, answer.epsilons),
-        answer.locations,
-        answer.scales,
-        threads,
-    )
+    widest = answer.bandwidths[:, used[0] if used.size else 0]
+    epsilons = np.where(answer.codes < OK, 0.0, answer.epsilons)
+    numbers = np.arange(len(samples))
+    made = Estimates(kernels, numbers, bounds, widest, epsilons, answer.locations, answer.scales, threads)
     return made, answer.codes
 
 

@@ -31,14 +31,13 @@ def densities(
 ) -> Array:
     """Return densities of many ensembles, each at its own arguments or all at the same.
 
+    With atoms, this is the density away from them, which integrates to 1 minus their probability. Other parameters as
+    in `log_scores`.
+
     Parameters
     ----------
-    x : array_like of shape (..., n)
-        Members along the last axis; NaN is a missing member.
     at : float, array_like of shape (m,) or (..., m)
         Where to evaluate, in data units.
-    bounds, method, bandwidth, atoms, climatology, threads
-        As in `log_scores`. With atoms, the density away from them, which integrates to 1 minus their probability.
 
     Returns
     -------
@@ -50,10 +49,7 @@ def densities(
     array([[0.2316, 0.1793],
            [0.1232, 0.2265]])
     """
-    options = Options.read(
-        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
-    )
-    return answers.densities(x, at, options=options)
+    return answers.densities(x, at, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
 
 
 def probabilities(
@@ -71,17 +67,14 @@ def probabilities(
     """Return probabilities of values up to thresholds, or of values above them.
 
     Both have a small relative error, however small they are. The probability up to an atom includes it.
+    Other parameters as in `log_scores`.
 
     Parameters
     ----------
-    x : array_like of shape (..., n)
-        Members along the last axis; NaN is a missing member.
     thresholds : float, array_like of shape (m,) or (..., m)
         In data units, the same for all ensembles or different ones for each.
     above : bool
         Return the probability of exceeding the thresholds instead.
-    bounds, method, bandwidth, atoms, climatology, threads
-        As in `log_scores`.
 
     Returns
     -------
@@ -94,9 +87,7 @@ def probabilities(
     >>> probabilities([[0.0, 0.0, 0.0, 2.0]], 0.0, above=True, bounds=(0, None), bandwidth=1.0, atoms=(0,))
     array([0.3])
     """
-    options = Options.read(
-        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
-    )
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
     return answers.probabilities(x, thresholds, options=options, above=above)
 
 
@@ -113,15 +104,13 @@ def quantiles(
 ) -> Array:
     """Return quantiles of many ensembles' densities.
 
+    An atom is the quantile of all probabilities over which it makes the distribution function jump. Other parameters as
+    in `log_scores`.
+
     Parameters
     ----------
-    x : array_like of shape (..., n)
-        Members along the last axis; NaN is a missing member.
     p : float, array_like of shape (m,) or (..., m)
         Probabilities in [0, 1].
-    bounds, method, bandwidth, atoms, climatology, threads
-        As in `log_scores`. An atom is the quantile of all probabilities over which it makes the distribution function
-        jump.
 
     Returns
     -------
@@ -138,23 +127,13 @@ def quantiles(
     array([[0.9495, 2.    ],
            [2.    , 5.    ]])
     """
-    options = Options.read(
-        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
-    )
-    return answers.quantiles(x, p, options=options)
+    return answers.quantiles(x, p, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
 
 
 def atom_probabilities(x: Members, atoms: Sequence[float], *, bounds: Sequence[float | None] | None = None) -> Array:
     r"""Return probabilities of atoms, values that many members share exactly, such as no rain.
 
-    Parameters
-    ----------
-    x : array_like of shape (..., n)
-        Members along the last axis; NaN is a missing member.
-    atoms : sequence of float
-        In data units.
-    bounds : (float or None, float or None), optional
-        Hard limits of the variable.
+    Parameters as in `log_scores`.
 
     Returns
     -------
@@ -192,6 +171,8 @@ def log_densities(
 ) -> Array:
     """Return natural log-densities of many samples, each with its own bandwidth and arguments, perhaps weighted.
 
+    `bounds`, `threads` and errors as in `log_scores`.
+
     Parameters
     ----------
     x : array_like of shape (..., n)
@@ -200,21 +181,12 @@ def log_densities(
         In data units. A sample with the bandwidth NaN, without values, or with values outside the bounds gives NaN.
     y : array_like of shape (..., m) or (m,)
         Arguments of each density.
-    bounds : (float or None, float or None), optional
-        Hard limits of the variable.
     weights : array_like of shape (..., n) or (n,), optional
         Importance weights of each sample, or the same for all; only their ratios matter.
-    threads : int, optional
-        At most this many threads; by default all cores.
 
     Returns
     -------
     ndarray of shape (..., m)
-
-    Raises
-    ------
-    InvalidSampleError, InvalidBoundsError
-        If arrays are not numbers of matching shapes, or `bounds` not an interval.
 
     Examples
     --------

@@ -31,38 +31,19 @@ _CLIMATOLOGY_METHOD = "amortized:single"
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """How the densities of all cells are made. Plain data, so that dask can send it to workers.
-
-    Attributes
-    ----------
-    bounds : Bounds
-        Hard limits of the variable.
-    method : str or None
-        Name of the selector; None if bandwidths are given.
-    bandwidth : ndarray or None
-        Given bandwidths in data units, one for all cells or one each.
-    atoms : ndarray of shape (a,)
-        Values with a probability of their own, ascending.
-    climatology : ndarray
-        Ascending values, away from the atoms, of the density of cells whose members give none; empty if not given.
-    threads : int or None
-        At most this many threads; None for all cores.
-    warn : bool
-        Whether to warn of cells without an answer. A warning on a worker would be lost.
-    """
+    """How the densities of all cells are made. Plain data, so that dask can send it to workers."""
 
     bounds: Bounds
-    method: str | None
-    bandwidth: Array | None
-    atoms: Array
-    climatology: Array
+    method: str | None  # None if bandwidths are given.
+    bandwidth: Array | None  # In data units, one for all cells or one each.
+    atoms: Array  # Ascending.
+    climatology: Array  # Ascending and away from the atoms; empty if not given.
     threads: int | None = None
-    warn: bool = True
+    warn: bool = True  # Of cells without an answer; a warning on a worker would be lost.
 
     @classmethod
     def read(
         cls,
-        *,
         bounds: Sequence[float | None] | None = None,
         method: str | None = None,
         bandwidth: ArrayLike | None = None,
@@ -70,13 +51,7 @@ class Options:
         climatology: ArrayLike | None = None,
         threads: int | None = None,
     ) -> "Options":
-        """Check options as given to `ensembles.log_scores`.
-
-        Raises
-        ------
-        InvalidSampleError, InvalidBoundsError, InvalidParameterError
-            For options that cannot be used.
-        """
+        """Check options as given to `ensembles.log_scores`, which documents them and the errors raised."""
         limits = read_bounds(bounds)
         if method is not None and bandwidth is not None:
             raise InvalidParameterError("method and bandwidth exclude each other; give one of them.")
@@ -97,29 +72,14 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Ensembles:
-    """Checked members of all cells, with the options of their densities.
+    """Checked members of all cells, with the options of their densities."""
 
-    Attributes
-    ----------
-    samples : Samples
-        Members away from the atoms, one sample per cell.
-    members, hits : ndarrays of shape (cells,) and (cells, atoms)
-        Numbers of all members, and of those at each atom.
-    outside : ndarray of shape (cells,)
-        Whether a member lies outside the bounds.
-    selector : Selector
-        Selects the bandwidths of the cells, unless they are given.
-    bandwidths : ndarray of shape (cells,), or None
-        Given bandwidths.
-    options : Options
-    """
-
-    samples: Samples
-    members: Index
-    hits: Index
-    outside: Flags
+    samples: Samples  # Members away from the atoms, one sample per cell.
+    members: Index  # (cells,), numbers of all members.
+    hits: Index  # (cells, atoms), numbers of members at each atom.
+    outside: Flags  # (cells,), whether a member lies outside the bounds.
     selector: Selector
-    bandwidths: Array | None
+    bandwidths: Array | None  # (cells,), if given; otherwise the selector selects them.
     options: Options
 
     @property
@@ -134,13 +94,7 @@ class Ensembles:
 
 
 def read_ensembles(x: Members, options: Options, *, ascending: bool | None = None) -> Ensembles:
-    """Check members of shape (..., n); they are sorted if `ascending`, by default only where the selector needs it.
-
-    Raises
-    ------
-    InvalidSampleError
-        If `x` does not hold real numbers, or given bandwidths do not match its shape.
-    """
+    """Check members of shape (..., n); they are sorted if `ascending`, by default only where the selector needs it."""
     selector = options.selector
     if ascending is None:
         ascending = options.bandwidth is None and selector.ascending
@@ -199,13 +153,7 @@ def _one_each(values: Array, what: str, shape: tuple[int, ...]) -> Array:
 
 
 def read_observations(obs: ArrayLike, ensembles: Ensembles) -> Array:
-    """Return one observation per cell, (cells,); NaN is a missing one.
-
-    Raises
-    ------
-    InvalidSampleError
-        If they are not numbers, or do not match the cells' shape.
-    """
+    """Return one observation per cell, (cells,); NaN is a missing one."""
     return _one_each(read_numbers(obs, "obs", copy=False), "obs", ensembles.shape)
 
 
@@ -213,11 +161,6 @@ def read_arguments(at: ArrayLike, what: str, ensembles: Ensembles) -> tuple[Arra
     """Return arguments of all densities as (cells, m), and the shape of the answer.
 
     They are given as one number or (m,) for all cells alike, or as (..., m).
-
-    Raises
-    ------
-    InvalidSampleError
-        If they are not numbers, or do not match the cells' shape.
     """
     values = read_numbers(at, what)
     shape = ensembles.shape + values.shape[-1:]

@@ -85,10 +85,7 @@ def log_scores(
     >>> log_scores([[1.0, 2.0, 4.0], [3.0, 5.0]], [2.5, 4.0], bandwidth=[1.0, 1.0]).round(4)
     array([2.2955, 2.0471])
     """
-    options = Options.read(
-        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
-    )
-    return answers.log_scores(x, obs, options=options)
+    return answers.log_scores(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
 
 
 def log_score_parts(
@@ -106,11 +103,6 @@ def log_score_parts(
 
     Parameters as in `log_scores`.
 
-    Returns
-    -------
-    ScoreParts
-        Two arrays of shape (...), in bits.
-
     Examples
     --------
     >>> rain = [[0.0, 0.0, 0.0, 2.0], [0.0, 1.0, 3.0, 4.0]]
@@ -120,9 +112,7 @@ def log_score_parts(
     >>> parts.amount.round(4)
     array([0.    , 2.4004])
     """
-    options = Options.read(
-        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
-    )
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
     return ScoreParts(*answers.score_parts(x, obs, options=options))
 
 
@@ -143,23 +133,14 @@ def crps(
 
     with F the distribution function of the density and the atoms. It is computed in closed form for one bandwidth
     without bounds and atoms, otherwise by quadrature with a relative error of at most 1e-6. An observation outside the
-    bounds has a finite score.
-
-    Other parameters, and NaN, as in `log_scores`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    bounds has a finite score. Parameters, shapes and NaN as in `log_scores`.
 
     Examples
     --------
     >>> crps([[1.0, 2.0, 4.0]], [2.5], bandwidth=1.0).round(6)
     array([0.425428])
     """
-    options = Options.read(
-        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
-    )
-    return answers.crps(x, obs, options=options)
+    return answers.crps(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
 
 
 def pit(
@@ -179,18 +160,12 @@ def pit(
     At an atom F jumps, and the transform is drawn uniformly from the jump; otherwise the forecasts of a dry climate
     would look uncalibrated. The draw depends only on `seed`, an integer of at least 0, and the position of the cell.
 
-    Other parameters, and NaN, as in `log_scores`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Other parameters, shapes and NaN as in `log_scores`.
 
     Examples
     --------
     >>> pit([[1.0, 3.0], [2.0, 8.0]], [2.0, 2.0], bandwidth=1.0).round(4)
     array([0.5 , 0.25])
     """
-    options = Options.read(
-        bounds=bounds, method=method, bandwidth=bandwidth, atoms=atoms, climatology=climatology, threads=threads
-    )
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
     return answers.pit(x, obs, options=options, seed=seed)

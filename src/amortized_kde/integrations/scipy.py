@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from amortized_kde._types import Array
 from amortized_kde.data.reading import read_bounds
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.errors import DegenerateSampleError, InvalidSampleError
@@ -34,7 +33,13 @@ class BandwidthFactor:
 
     def __call__(self, kde: Any) -> float:
         """Return the factor for a density object with a `dataset` of shape (1, n) and, optionally, `weights`."""
-        values, weights = _read_host(kde)
+        dataset, weights = np.atleast_2d(kde.dataset), getattr(kde, "weights", None)
+        if dataset.shape[0] != 1:
+            raise InvalidSampleError(
+                f"this bw_method is for one variable, but the data have {dataset.shape[0]}; "
+                "give one sample of shape (n,), such as x.ravel(), or another bw_method."
+            )
+        values = dataset[0]
         try:
             h = bandwidth(values, weights=weights, method=self.method, bounds=self.bounds)
         except DegenerateSampleError as error:
@@ -82,14 +87,3 @@ def bandwidth_factor(method: str = DEFAULT_METHOD, *, bounds: Sequence[float | N
     (1.527, 1.527)
     """
     return BandwidthFactor(method, read_bounds(bounds))
-
-
-def _read_host(kde: Any) -> tuple[Array, Array | None]:
-    """Return the values and, if there are any, the weights of a density object."""
-    dataset = np.atleast_2d(kde.dataset)
-    if dataset.shape[0] != 1:
-        raise InvalidSampleError(
-            f"this bw_method is for one variable, but the data have {dataset.shape[0]}; "
-            "give one sample of shape (n,), such as x.ravel(), or another bw_method."
-        )
-    return dataset[0], getattr(kde, "weights", None)

@@ -65,15 +65,9 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        *,
-        method: str = DEFAULT_METHOD,
-        bounds: Sequence[float | None] | None = None,
-        truncate: bool = False,
+        self, *, method: str = DEFAULT_METHOD, bounds: Sequence[float | None] | None = None, truncate: bool = False
     ) -> None:
-        self.method = method
-        self.bounds = bounds
-        self.truncate = truncate
+        self.method, self.bounds, self.truncate = method, bounds, truncate
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the density of a sample.
@@ -120,7 +114,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return float(np.sum(weights[used] * scores[used]))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw from the density.
+        """Draw from the density: an array of shape (n_samples, 1).
 
         Parameters
         ----------
@@ -128,10 +122,6 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             Number of draws.
         random_state : int, numpy.random.RandomState or None
             Source of randomness; the same integer gives the same draws.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 1)
 
         Raises
         ------

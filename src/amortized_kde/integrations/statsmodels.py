@@ -28,7 +28,13 @@ class BandwidthRule:
 
     def __call__(self, x: ArrayLike, kernel: Kernel) -> float:
         """Return the bandwidth for values of shape (n,) and a kernel object of statsmodels."""
-        _check_gaussian(kernel)
+        # The kernel is known by its values, since statsmodels keeps the class in its sandbox.
+        at = np.array([0.0, 1.0, 2.0])
+        if not np.allclose(kernel(at), np.exp(-0.5 * at * at) / np.sqrt(2.0 * np.pi)):
+            raise InvalidParameterError(
+                "the bandwidth is the standard deviation of a Gaussian kernel; "
+                'use kernel="gau", or a bw of another kind.'
+            )
         return float(bandwidth(x, method=self.method, bounds=self.bounds))
 
 
@@ -70,12 +76,3 @@ def bandwidth_rule(method: str = DEFAULT_METHOD, *, bounds: Sequence[float | Non
     True
     """
     return BandwidthRule(method, read_bounds(bounds))
-
-
-def _check_gaussian(kernel: Kernel) -> None:
-    # By its values, since statsmodels keeps the class in its sandbox.
-    at = np.array([0.0, 1.0, 2.0])
-    if not np.allclose(kernel(at), np.exp(-0.5 * at * at) / np.sqrt(2.0 * np.pi)):
-        raise InvalidParameterError(
-            'the bandwidth is the standard deviation of a Gaussian kernel; use kernel="gau", or a bw of another kind.'
-        )

@@ -29,23 +29,12 @@ _PREVIEW_ROWS = 100
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table.
-
-    Attributes
-    ----------
-    names : tuple of str
-    numeric : tuple of int
-        Positions of the columns that hold numbers.
-    header : bool
-        Whether the names come from the table.
-    delimiter : str or None
-        What separates the columns of a text; None for blanks.
-    """
+    """The columns of a table."""
 
     names: tuple[str, ...]
-    numeric: tuple[int, ...]
-    header: bool
-    delimiter: str | None
+    numeric: tuple[int, ...]  # Positions of the columns that hold numbers.
+    header: bool  # Whether the names come from the table.
+    delimiter: str | None  # Separates the columns of a text; None for blanks.
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,37 +31,18 @@ _MOST_LISTED = 20
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column of numbers.
+    """A column of numbers."""
 
-    Attributes
-    ----------
-    source : str
-        The file, as errors and reports name it.
-    name : str
-        The column's name.
-    values : ndarray of shape (n,)
-        Finite numbers in the order of the file.
-    omitted : int
-        Number of rows left out because a value or weight was missing.
-    weights : ndarray of shape (n,), optional
-        Importance weights, from the column `weights_name`.
-    """
-
-    source: str
+    source: str  # The file, as errors and reports name it.
     name: str
-    values: Array
-    omitted: int
-    weights: Array | None = None
+    values: Array  # (n,), finite, in the order of the file.
+    omitted: int  # Number of rows left out because a value or weight was missing.
+    weights: Array | None = None  # (n,), importance weights from the column `weights_name`.
     weights_name: str | None = None
 
 
 def read_column(
-    source: str,
-    column: str | None = None,
-    *,
-    weights: str | None = None,
-    prefer: str | None = None,
-    nan: Nan = "raise",
+    source: str, column: str | None = None, *, weights: str | None = None, prefer: str | None = None, nan: Nan = "raise"
 ) -> Column:
     r"""Read one column of numbers.
 
@@ -77,10 +58,6 @@ def read_column(
         Name of the column to take if `column` is not given and several columns hold numbers.
     nan : {"raise", "omit"}
         What to do with missing values and weights: empty cells, NA, NaN, null.
-
-    Returns
-    -------
-    Column
 
     Raises
     ------
@@ -103,16 +80,15 @@ def read_column(
     """
     label = "standard input" if source == STANDARD_INPUT else source
     content = _read_bytes(source, label)
-    if content[:4] == PARQUET_MAGIC or Path(source).suffix.lower() in (".parquet", ".pq"):
-        columns = columns_of_parquet(content, label)
-        chosen = _choose_both(label, columns, column, weights, prefer)
-        read = [numbers_of_parquet(content, label, index) for index in chosen]
-        return _finite(label, [columns.names[k] for k in chosen], read, range(1, read[0].size + 1), nan, where="row")
-    text = _decode(content, label)
-    columns = columns_of_text(text, label)
+    parquet = content[:4] == PARQUET_MAGIC or Path(source).suffix.lower() in (".parquet", ".pq")
+    text = "" if parquet else _decode(content, label)
+    columns = columns_of_parquet(content, label) if parquet else columns_of_text(text, label)
     chosen = _choose_both(label, columns, column, weights, prefer)
-    read, lines = rows_of_text(text, label, chosen)
-    return _finite(label, [columns.names[k] for k in chosen], read, lines, nan)
+    names = [columns.names[k] for k in chosen]
+    if parquet:
+        read = [numbers_of_parquet(content, label, index) for index in chosen]
+        return _finite(label, names, read, range(1, read[0].size + 1), nan, where="row")
+    return _finite(label, names, *rows_of_text(text, label, chosen), nan)
 
 
 def _read_bytes(source: str, label: str) -> bytes:

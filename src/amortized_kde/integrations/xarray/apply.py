@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import xarray as xr
@@ -40,26 +40,20 @@ class Keywords(TypedDict, total=False):
     threads: int | None
 
 
-class Kind(NamedTuple):
-    """Long name and units of a result; {} stands for those of the variable."""
-
-    long_name: str
-    units: str
-
-
-# By the end of the result's name; attributes follow the CF conventions.
-KINDS = {
-    "bandwidth": Kind("kernel bandwidth of {}", "{}"),
-    "log_score": Kind("logarithmic score of {}", "bits"),
-    "log_score_occurrence": Kind("logarithmic score of {}, whether an atom was hit", "bits"),
-    "log_score_amount": Kind("logarithmic score of {}, where no atom was hit", "bits"),
-    "crps": Kind("continuous ranked probability score of {}", "{}"),
-    "pit": Kind("probability integral transform of {}", "1"),
-    "density": Kind("probability density of {}", "1/({})"),
-    "probability_below": Kind("probability of {} up to the threshold", "1"),
-    "probability_above": Kind("probability of {} above the threshold", "1"),
-    "quantile": Kind("quantile of {}", "{}"),
-    "atom_probability": Kind("probability that {} is exactly the atom", "1"),
+# Long names and units of results after the CF conventions, by the end of the result's name; {} stands for those of the
+# variable.
+_KINDS = {
+    "bandwidth": ("kernel bandwidth of {}", "{}"),
+    "log_score": ("logarithmic score of {}", "bits"),
+    "log_score_occurrence": ("logarithmic score of {}, whether an atom was hit", "bits"),
+    "log_score_amount": ("logarithmic score of {}, where no atom was hit", "bits"),
+    "crps": ("continuous ranked probability score of {}", "{}"),
+    "pit": ("probability integral transform of {}", "1"),
+    "density": ("probability density of {}", "1/({})"),
+    "probability_below": ("probability of {} up to the threshold", "1"),
+    "probability_above": ("probability of {} above the threshold", "1"),
+    "quantile": ("quantile of {}", "{}"),
+    "atom_probability": ("probability that {} is exactly the atom", "1"),
 }
 # Attributes that describe the variable itself and would be wrong for a score of it.
 _OF_VARIABLE = {"standard_name", "long_name", "units", "cell_methods", "valid_min", "valid_max", "valid_range"}
@@ -67,14 +61,7 @@ _OF_VARIABLE |= {"actual_range", "flag_values", "flag_meanings", "ancillary_vari
 
 
 class LabelledEnsembles:
-    """Ensembles along a dimension, and the options of their densities; both checked.
-
-    Attributes
-    ----------
-    x : DataArray
-    dim : hashable
-        The members' dimension.
-    """
+    """Ensembles `x` with members along the dimension `dim`, and the options of their densities; both checked."""
 
     def __init__(self, x: Any, dim: Hashable, *, bandwidth: float | xr.DataArray | None = None, **options: Any) -> None:
         self.x, self.dim = check_members(x, dim), dim
@@ -168,7 +155,7 @@ def _named(result: xr.DataArray, x: xr.DataArray, kind: str, about: dict[str, An
     attrs = {key: value for key, value in x.attrs.items() if key not in _OF_VARIABLE}
     if kind == "quantile" and "standard_name" in x.attrs:
         attrs["standard_name"] = x.attrs["standard_name"]
-    long_name, units = KINDS[kind]
+    long_name, units = _KINDS[kind]
     attrs["long_name"] = long_name.format(title)
     of_variable = x.attrs.get("units")
     if kind == "density" and str(of_variable) == "1":
@@ -235,11 +222,7 @@ def cell_numbers(x: xr.DataArray, dim: Hashable) -> xr.DataArray:
 
 
 def each_variable(
-    function: Callable[..., Labelled],
-    x: Labelled,
-    others: Mapping[str, Any],
-    dim: Hashable,
-    options: Mapping[str, Any],
+    function: Callable[..., Labelled], x: Labelled, others: Mapping[str, Any], dim: Hashable, options: Mapping[str, Any]
 ) -> Labelled:
     """Call ``function(array, others, **options)``, for a Dataset on every variable with the members' dimension.
 

@@ -25,13 +25,7 @@ def is_lazy(*arrays: xr.DataArray) -> bool:
 
 
 def check_members(x: Any, dim: Hashable) -> xr.DataArray:
-    """Return the array of ensembles.
-
-    Raises
-    ------
-    InvalidSampleError, InvalidParameterError
-        If it is not a DataArray of real numbers with its members unchunked along `dim`.
-    """
+    """Return the ensembles; raise unless they are a DataArray of real numbers with members unchunked along `dim`."""
     if not isinstance(x, xr.DataArray):
         raise InvalidSampleError(f"the ensembles must be a DataArray or a Dataset, not a {type(x).__name__}.")
     if dim not in x.dims:
@@ -58,13 +52,7 @@ def _check_numbers(x: xr.DataArray) -> None:
 
 
 def check_alike(x: xr.DataArray, other: Any, what: str, dim: Hashable) -> xr.DataArray:
-    """Return the other array, which has one number per cell of `x`, perhaps broadcast from fewer dimensions.
-
-    Raises
-    ------
-    InvalidSampleError
-        If it has other dimensions or coordinates than the cells, or does not hold real numbers.
-    """
+    """Return the other array, which has one number per cell of `x`, perhaps broadcast from fewer dimensions."""
     if not isinstance(other, xr.DataArray):
         raise InvalidSampleError(
             f"{what} must be a DataArray with the dimensions of the cells, not a {type(other).__name__}."
@@ -113,11 +101,6 @@ def read_argument(
 
     Numbers hold for all cells, and a list becomes the dimension `new`; a DataArray has the cells' dimensions and at
     most one more. Where a cell has a single argument, the dimension is `SINGLE`.
-
-    Raises
-    ------
-    InvalidSampleError, InvalidParameterError
-        If they are not numbers, or do not match the cells.
     """
     if isinstance(values, xr.DataArray):
         others = [name for name in values.dims if name not in x.dims]
@@ -148,13 +131,7 @@ def read_argument(
 
 
 def of_variable(options: Mapping[str, Any], name: Hashable, names: Sequence[Hashable]) -> dict[str, Any]:
-    """Return the options of one variable: of mappings by variable its entry, if there is one.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a mapping names a variable that is not there.
-    """
+    """Return the options of one variable: of mappings by variable its entry, if there is one."""
     found = {}
     for key, option in options.items():
         if not isinstance(option, Mapping):

@@ -30,13 +30,7 @@ class ArchiveRows(NamedTuple):
 
 
 def open_ensembles(path: str, name: str | None, dim: Hashable) -> xr.DataArray:
-    """Open a variable, by default the only one, with its members along `dim`, in blocks of cells.
-
-    Raises
-    ------
-    UnreadableFileError, InvalidParameterError
-        If there is no such file, or no such variable in it.
-    """
+    """Open a variable, by default the only one, with its members along `dim`, in blocks of cells."""
     with reading(path) as data:
         found = _choose(data, path, name, lambda x: dim in x.dims, f"the dimension {dim!r}")
         chunks = _blocks(data[found].sizes, dim)
@@ -44,13 +38,7 @@ def open_ensembles(path: str, name: str | None, dim: Hashable) -> xr.DataArray:
 
 
 def open_observations(path: str, name: str | None, like: xr.DataArray) -> xr.DataArray:
-    """Open a variable, by default the one named as the ensembles or the only one, in the blocks of the ensembles.
-
-    Raises
-    ------
-    UnreadableFileError, InvalidParameterError
-        If there is no such file, or no such variable in it.
-    """
+    """Open a variable, by default the one named as the ensembles or the only one, in the blocks of the ensembles."""
     with reading(path) as data:
         wanted = str(like.name) if name is None and like.name in data.data_vars else name
         found = _choose(data, path, wanted, lambda x: bool(set(x.dims) & set(like.dims)), "a dimension of the cells")
@@ -67,13 +55,7 @@ def read_archive(
     member_dim: Hashable = "member",
     time_dim: Hashable = "time",
 ) -> ArchiveRows:
-    """Read forecasts, by default the only variable with members, and the observations `obs`, into memory.
-
-    Raises
-    ------
-    UnreadableFileError, InvalidParameterError, InvalidSampleError
-        If a file, a variable or a dimension is missing, or the coordinates of the two differ.
-    """
+    """Read forecasts, by default the only variable with members, and the observations `obs`, into memory."""
     x = open_ensembles(path, var, member_dim)
     where = path if obs_file is None else obs_file
     with reading(where) as data:
@@ -212,7 +194,12 @@ def _quiet() -> Iterator[None]:
 def _open(path: str, chunks: dict[Hashable, int] | None) -> xr.Dataset:
     if not Path(path).exists():
         raise UnreadableFileError(f"there is no file {path!r}.")
-    _check_dask()
+    try:
+        import dask.array  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            "files of ensembles are read with dask; install it with: pip install 'amortized-kde[xarray]'"
+        ) from None
     try:
         with _quiet():
             return xr.open_dataset(path, engine="zarr" if Path(path).is_dir() else None, chunks=chunks)
@@ -221,15 +208,6 @@ def _open(path: str, chunks: dict[Hashable, int] | None) -> xr.Dataset:
         # For an unknown format, xarray only lists what could be installed.
         why = "" if "did not find a match" in str(error) else f" ({_first_line(error)})"
         raise UnreadableFileError(f"{path!r} cannot be read as NetCDF or Zarr{why}.") from None
-
-
-def _check_dask() -> None:
-    try:
-        import dask.array  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(
-            "files of ensembles are read with dask; install it with: pip install 'amortized-kde[xarray]'"
-        ) from None
 
 
 @contextmanager

@@ -23,6 +23,10 @@ from amortized_kde.integrations.xarray.apply import (
 )
 from amortized_kde.integrations.xarray.checks import check_alike, check_members, is_lazy, read_argument
 
+Function = Callable[..., Any]
+# Values, their name in errors, and the name of the new dimension of a list.
+Argument = tuple[ArrayLike | xr.DataArray, str, str]
+
 
 def log_scores(x: Labelled, obs: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> Labelled:
     """Return logarithmic scores in bits, lower is better: `ensembles.log_scores`.
@@ -102,13 +106,7 @@ def pit(
 
 
 def _scores(
-    function: Callable[..., Any],
-    kinds: list[str],
-    x: Labelled,
-    obs: Labelled,
-    dim: Hashable,
-    options: Keywords,
-    **more: Any,
+    function: Function, kinds: list[str], x: Labelled, obs: Labelled, dim: Hashable, options: Keywords, **more: Any
 ) -> Labelled:
     """Return one result of each kind, several as a Dataset; with a seed the function needs the cells' numbers too."""
 
@@ -125,14 +123,7 @@ def _scores(
 def bandwidth(x: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> Labelled:
     """Return bandwidths in the variable's units: `amortized_kde.bandwidth` along `dim`.
 
-    Parameters
-    ----------
-    x : DataArray or Dataset
-        Ensembles; NaN is a missing member.
-    dim : hashable
-        The members' dimension, which must not be split into chunks.
-    **options
-        `bounds`, `method` and `threads` as in `log_scores`. Atoms and climatology are ignored.
+    Parameters as in `log_scores`, but a `bandwidth` is an error, and `atoms` and `climatology` are ignored.
 
     Examples
     --------
@@ -197,15 +188,9 @@ def quantiles(
 
 
 def _at_arguments(
-    function: Callable[..., Any],
-    kind: str,
-    x: Labelled,
-    argument: tuple[ArrayLike | xr.DataArray, str, str],
-    dim: Hashable,
-    options: Keywords,
-    **more: Any,
+    function: Function, kind: str, x: Labelled, argument: Argument, dim: Hashable, options: Keywords, **more: Any
 ) -> Labelled:
-    """Return a function of the densities at arguments, given as values, their name, and the name of a new dimension."""
+    """Return a function of the densities at arguments."""
     values, what, new = argument
 
     def one(x: Any, others: dict[str, Any], **keywords: Any) -> Labelled:
@@ -262,10 +247,9 @@ def dressed(
         members = check_members(x, dim)
         if dressing is None:
             return members
+        chosen = dressing if isinstance(dressing, Dressing) else read_dressing(dressing)
         made: xr.DataArray = xr.apply_ufunc(
-            partial(
-                ensembles.dressed, dressing=dressing if isinstance(dressing, Dressing) else read_dressing(dressing)
-            ),
+            partial(ensembles.dressed, dressing=chosen),
             members,
             input_core_dims=[[dim]],
             output_core_dims=[[dim]],
