@@ -66,9 +66,9 @@ def test_pages_for_users_have_examples(page):
 
 
 def test_pages_name_only_files_that_exist():
-    for page in PAGES:
-        for name in re.findall(r"`(?:python )?((?:examples|benchmarks)/\w+\.py)[ `]", page.read_text(encoding="utf-8")):
-            assert (ROOT / name).is_file(), f"{page.name} names {name}"
+    for page in (*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"):
+        named = re.findall(r"\b((?:benchmarks|docs|examples|src|tests)/[\w/.]*\w)", page.read_text(encoding="utf-8"))
+        assert not [name for name in named if not (ROOT / name).exists()], page.name
 
 
 def test_tables_of_the_site_are_those_of_the_results(monkeypatch, tmp_path):
