@@ -13,10 +13,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := $(shell find src -name '*.py')
 VERSIONS := 3.12 3.13
-# What test-fast leaves out: the browser, training, clusters, benchmarks, and laws that are checked on thousands of samples.
-SLOW := tests/app tests/benchmarks tests/research src/amortized_kde/research tests/cli/test_reproduction.py \
-  tests/cli/test_research.py tests/contracts/test_densities.py tests/contracts/test_weights.py \
-  tests/integrations/xarray/test_distributed.py tests/test_concurrency.py tests/test_examples.py tests/test_golden.py
+# What test-fast leaves out: the browser, training, clusters, benchmarks, the command line, and comparisons with slow
+# references or on thousands of samples.
+SLOW := tests/app tests/benchmarks tests/cli tests/research src/amortized_kde/research tests/test_concurrency.py \
+  tests/test_examples.py tests/test_golden.py tests/contracts/test_densities.py tests/contracts/test_weights.py \
+  tests/density/test_ladder_density.py tests/integrations/xarray/test_distributed.py \
+  tests/learned/paper/test_prediction.py tests/numerics/test_leave_one_out.py tests/numerics/test_pairs.py \
+  tests/selection/test_crossvalidation.py tests/selection/test_plugin.py
 
 .PHONY: demo app test test-fast test-versions lint docs wheel bench clean
 .DELETE_ON_ERROR:
