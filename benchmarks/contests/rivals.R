@@ -41,6 +41,17 @@ ssden_fit <- function(fraction) {
   }
 }
 
+# The maximum likelihood estimate among log-concave densities (Duembgen and Rufibach); zero outside the sample.
+logcondens_fit <- function(x, lower, upper) {
+  fit <- logcondens::logConDens(x, smoothed = FALSE, print = FALSE)
+  function(y) {
+    inside <- y >= min(x) & y <= max(x)
+    answer <- rep(-Inf, length(y))
+    answer[inside] <- logcondens::evaluateLogConDens(y[inside], fit, which = 1)[, 2]
+    answer
+  }
+}
+
 panel_integral <- function(f, ends) {
   ends <- sort(unique(ends))
   # Long panels are divided, so that twenty panels at least span the domain.
@@ -55,6 +66,7 @@ panel_integral <- function(f, ends) {
 # The default fraction of ssden, and the whole range. The second of a list is used where the first fails.
 rivals <- list(
   logspline = list(logspline_fit),
+  logcondens = list(logcondens_fit),
   ssden = list(ssden_fit(0.05), logspline_fit),
   "ssden, wide" = list(ssden_fit(1), logspline_fit)
 )

@@ -1,0 +1,116 @@
+"""The curve that people see: modes, peak, moments and intervals of estimates from 5 to 5000 values, without bounds.
+
+    python benchmarks/shape.py [--samples 200] [--sizes 5 8 ...] [--methods A,B] [--no-r] [--out results]
+
+Eight smooth densities and the fifteen of Marron and Wand. Modes are counted by scipy.signal.find_peaks on a grid that
+holds every data point, the same for all. Slow rivals see 50 samples of at most 1000 values. Cells of rivals are kept in
+the folder .rivals of the output folder, so that a stopped run continues; those of our models are computed again.
+"""
+
+import argparse
+import csv
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from rich.progress import track
+
+from amortized_kde.errors import AmortizedKdeWarning
+from contests.rivals import has_r
+from contests.scores import FOLDER, CellScores, file_name, kept_scores
+from contests.shape import (
+    DIRICHLET,
+    IN_R,
+    MEASURES,
+    OURS,
+    SLOW,
+    curves,
+    marron_wand_densities,
+    measures,
+    smooth_densities,
+)
+
+SIZES = (5, 8, 15, 30, 60, 120, 250, 500, 1000, 2000, 5000)
+# Serves nothing else: neither training nor validation nor any other table.
+SEED = 8_200_000_000
+SLOW_SAMPLES, SLOW_SIZE = 50, 1000
+
+
+class Cell(NamedTuple):
+    """One density, size and method."""
+
+    density: str
+    n: int
+    method: str
+    samples: int
+    folder: Path
+
+
+TRUTHS = {truth.name: truth for truth in (*smooth_densities(), *marron_wand_densities())}
+
+
+def judge(cell: Cell) -> np.ndarray:
+    """Return the measures (samples, measures) of a cell; NaN where a method has no answer."""
+    warnings.simplefilter("ignore")
+    truth = TRUTHS[cell.density]
+    rng = np.random.default_rng([SEED, list(TRUTHS).index(cell.density), cell.n])
+    drawn = [np.sort(truth.draw(rng, cell.n)) for _ in range(cell.samples)]
+    found = curves(cell.method, truth, drawn)
+    nothing = np.full(len(MEASURES), np.nan)
+    return np.array([nothing if c is None else measures(truth, x, c) for x, c in zip(drawn, found, strict=True)])
+
+
+def kept(cell: Cell) -> np.ndarray:
+    """Return the measures of a cell, from disk unless one of our models answers."""
+    if cell.method.startswith("amortized"):
+        return judge(cell)
+    name = file_name("shape", cell.density, cell.n, cell.samples, cell.method)
+    return kept_scores(cell.folder / name, lambda: CellScores(judge(cell))).scores
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=200)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--methods", default=",".join((*OURS, DIRICHLET, *IN_R)))
+    parser.add_argument("--no-r", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", AmortizedKdeWarning)
+    methods = [method for method in options.methods.split(",") if method not in IN_R or (not options.no_r and has_r())]
+    cells = [
+        Cell(
+            density,
+            n,
+            method,
+            min(options.samples, SLOW_SAMPLES) if method in SLOW else options.samples,
+            options.out / FOLDER,
+        )
+        for n in options.sizes
+        for density in TRUTHS
+        for method in methods
+        if method not in SLOW or n <= SLOW_SIZE
+    ]
+    with ProcessPoolExecutor(2) as pool:
+        found = dict(zip(cells, track(pool.map(kept, cells), total=len(cells), description="drawing"), strict=True))
+    write(options.out, found)
+
+
+def write(out: Path, found: dict[Cell, np.ndarray]) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    with open(out / "shape.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            ["density", "n", "method", "samples", "without answer", *MEASURES, *(f"median {m}" for m in MEASURES)]
+        )
+        for cell, values in found.items():
+            answered = values[~np.isnan(values).any(axis=1)]
+            summary = (*answered.mean(axis=0), *np.median(answered, axis=0)) if len(answered) else ()
+            row = [f"{value:.6g}" for value in summary]
+            writer.writerow([cell.density, cell.n, cell.method, len(values), len(values) - len(answered), *row])
+
+
+if __name__ == "__main__":
+    main()
