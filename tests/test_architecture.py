@@ -18,6 +18,8 @@ ORDER = (
     *("errors", "_types", "_outcome", "numerics", "data", "density", "learned", "selection", "score", "estimate"),
     *("_compare", "ensembles", "integrations", "app", "research", "cli"),
 )
+# Parts with compiled loops; the decorators themselves are in numerics/jit.py.
+COMPILED = {"numerics", "data", "selection", "research"}
 LIBRARY = ORDER[: ORDER.index("app")]
 
 OPTIONAL = {"matplotlib", "pandas", "polars", "pyarrow", "jax", "optax", "equinox", "xarray", "sklearn", "streamlit"}
@@ -115,6 +117,8 @@ def test_no_module_has_the_name_of_a_public_function():
 def test_the_compiler_has_one_door(path):
     tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}
     assert path == PACKAGE / "numerics" / "jit.py" or not tops & {"numba", "llvmlite"}
+    if "amortized_kde.numerics.jit" in imported(ast.parse(path.read_text())):
+        assert part_of(path) in COMPILED
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from contests.awkward.cases import _Rain, awkward_cases
+from contests.awkward.cases import _Cauchy, _Rain, awkward_cases
 from contests.awkward.judges import AgainstTruth
 
 CASES = {case.name: case for case in awkward_cases()}
@@ -14,6 +14,13 @@ def test_names_are_unique_and_samples_repeatable():
     assert len(CASES) == len(again)
     for case in again:
         np.testing.assert_array_equal(np.ma.getdata(case.sample), np.ma.getdata(CASES[case.name].sample))
+
+
+def test_the_law_that_is_not_scipys_own_is_cauchys():
+    p = (np.arange(200) + 0.5) / 200
+    x = _Cauchy.ppf(p)
+    np.testing.assert_allclose(x, stats.cauchy.ppf(p), rtol=1e-9)
+    np.testing.assert_allclose(_Cauchy.logpdf(x), stats.cauchy.logpdf(x), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", WITH_TRUTH)
