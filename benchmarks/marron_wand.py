@@ -16,7 +16,7 @@ from rich.progress import track
 from amortized_kde.errors import AmortizedKdeWarning
 from contests.contest import ORACLE, Contest, ContestResult, draw_contest, excess_of, report_contest, write_contest
 from contests.marron_wand import MIXTURES, marron_wand
-from contests.rivals import CLASSICAL, SCIPY, UNDER_TEST, has_r
+from contests.rivals import BIC, CLASSICAL, DIRICHLET, KDE1D, SCIPY, UNDER_TEST, has_r
 from contests.scores import FOLDER
 
 SIZES = (10, 30, 100, 256)
@@ -37,7 +37,7 @@ def main() -> None:
     in_r = IN_R if not options.no_r and has_r() else ()
     if not in_r:
         print("R with logspline and gss is not used: these rivals are left out")
-    rivals = (*CLASSICAL, SCIPY, *in_r, ORACLE)
+    rivals = (*CLASSICAL, SCIPY, DIRICHLET, BIC, KDE1D, *in_r, ORACLE)
     excess: dict = {n: {} for n in SIZES}
     for n, method in track([(n, method) for n in SIZES for method in (options.method, *rivals)], description="scoring"):
         contest = Contest("marron_wand", marron_wand(), n, options.replicates, SEED, options.out / FOLDER)

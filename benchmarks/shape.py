@@ -18,10 +18,9 @@ import numpy as np
 from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
-from contests.rivals import has_r
+from contests.rivals import DIRICHLET, has_r
 from contests.scores import FOLDER, CellScores, file_name, kept_scores
 from contests.shape import (
-    DIRICHLET,
     IN_R,
     MEASURES,
     OURS,

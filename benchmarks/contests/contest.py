@@ -1,7 +1,8 @@
 """Contests on densities that are known exactly: expected scores in bits by density and replicate, and their report.
 
-A method without an answer for a sample gets Silverman's there, and the failure is counted. Scores of rivals are kept on
-disk, so that for a new model only its own are computed.
+A method without an answer for a sample gets Silverman's there, and the failure is counted. Where a density is zero, an
+expected score is infinite; such an estimate is scored again with at most 40 bits at any point, and counted too. Scores
+of rivals are kept on disk, so that for a new model only its own are computed.
 """
 
 from collections import Counter
@@ -23,11 +24,12 @@ from amortized_kde.research.reproduction.tables import write_csv
 from amortized_kde.score import LN2, Mean
 from contests.known_densities import KnownDensity, Rule, expected_score, panel_rule, true_score
 from contests.rivals import FALL_BACK, R_RIVALS, ask_r, fit_or_fall_back
-from contests.scores import CellScores, file_name, kept_scores, mean_of_cells, verdict
+from contests.scores import CAP, CellScores, file_name, kept_scores, mean_of_cells, verdict
 
 ORACLE = "best single bandwidth"
+ZERO = f"the density is zero inside the bounds: no point counts more than {CAP:g} bits"
 _COLUMNS = (
-    *("n", "density", "method", "replicates", "excess_bits", "standard_error"),
+    *("n", "density", "method", "replicates", "excess_bits", "standard_error", "median_excess_bits"),
     *("difference_bits", "difference_error", "verdict", "failures"),
 )
 _ALL = "all"
@@ -87,7 +89,12 @@ def _scores(contest: Contest, method: str) -> CellScores:
 
 
 def _one(method: str, known: KnownDensity, sample: Array, failures: Counter[str]) -> float:
-    return expected_score(fit_or_fall_back(method, sample, read_bounds(known.bounds), failures), known)
+    log_density = fit_or_fall_back(method, sample, read_bounds(known.bounds), failures)
+    score = expected_score(log_density, known)
+    if score < np.inf:
+        return score
+    failures[ZERO] += 1
+    return expected_score(lambda y: np.maximum(log_density(y), -CAP * LN2), known)
 
 
 def _by_r(method: str, densities: Sequence[KnownDensity], samples: list[Array]) -> CellScores:
@@ -137,6 +144,10 @@ class ContestResult:
         """Return the mean excess of a method, over all densities or on one."""
         return mean_of_cells(self._cells(self.excess[n][method].scores, density))
 
+    def median(self, n: int, method: str, density: int | None = None) -> float:
+        """Return the median excess of a method over the samples of all densities, or of one."""
+        return float(np.median(np.concatenate(self._cells(self.excess[n][method].scores, density))))
+
     def difference(self, n: int, method: str, density: int | None = None) -> Mean:
         """Return the mean difference of the method under test minus another; negative means better."""
         columns = self.excess[n]
@@ -158,9 +169,9 @@ def _lines(result: ContestResult, n: int) -> list[Sequence[Any]]:
         for method, column in result.excess[n].items():
             mean, difference = result.mean(n, method, density), result.difference(n, method, density)
             failures = sum(column.failures.values()) if density is None else ""
-            numbers = (mean.count, mean.value, mean.standard_error, difference.value, difference.standard_error)
+            excess = (mean.count, mean.value, mean.standard_error, result.median(n, method, density))
             judged = "" if method in (result.under_test, ORACLE) else verdict(difference)
-            lines.append((n, name, method, *numbers, judged, failures))
+            lines.append((n, name, method, *excess, difference.value, difference.standard_error, judged, failures))
     return lines
 
 
@@ -169,7 +180,7 @@ def report_contest(result: ContestResult) -> list[str]:
     lines = []
     for n, columns in result.excess.items():
         count = result.mean(n, result.under_test).count
-        lines += ["", f"n = {n}: mean excess in bits over {len(result.densities)} densities, {count} samples"]
+        lines += ["", f"n = {n}: mean (median) excess in bits over {len(result.densities)} densities, {count} samples"]
         for method in columns:
             lines.append(_line(result, n, method))
             lines += [f"      failed {times} times: {what}" for what, times in columns[method].failures.items()]
@@ -178,7 +189,7 @@ def report_contest(result: ContestResult) -> list[str]:
 
 def _line(result: ContestResult, n: int, method: str) -> str:
     mean, difference = result.mean(n, method), result.difference(n, method)
-    text = f"  {method:<24}{mean.value:9.4f} ± {mean.standard_error:.4f}"
+    text = f"  {method:<38}{mean.value:9.4f} ± {mean.standard_error:.4f} ({result.median(n, method):.4f})"
     if method == result.under_test:
         return text
     judged = "knows the truth" if method == ORACLE else verdict(difference)

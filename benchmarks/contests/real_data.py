@@ -24,12 +24,11 @@ from amortized_kde.research.reproduction.tables import write_csv
 from amortized_kde.score import LN2, Mean
 from contests.real_columns import RealColumn, read_column, sizes_for
 from contests.rivals import FALL_BACK, R_RIVALS, ask_r, fit_or_fall_back
-from contests.scores import CellScores, mean_of_cells, verdict
+from contests.scores import CAP, CellScores, mean_of_cells, verdict
 
 MOST_SCORED = 2_000
 # Relative to the largest value: sums of decimal fractions differ by rounding although they are equal.
 _EQUAL = 1e-12
-CAP = 40.0
 ZERO = "outcomes where the density is zero"
 CAPPED = f"outcomes of more than {CAP:g} bits, counted as {CAP:g}"
 _COLUMNS = (

@@ -5,6 +5,8 @@ batch of samples in one process (`ask_r`). ``logspline`` is from the R package o
 ``ssden`` is Gu's smoothing spline, from the package ``gss``, which needs a finite domain: on an open side ``ssden``
 extends it past the sample by a twentieth of the range, its own default, and ``ssden, wide`` by the whole range. Between
 two known bounds they are the same. Where ssden does not converge, logspline replaces it and the failure is counted.
+``kde1d`` is Nagler's local-likelihood estimator, from pyvinecopulib: log-quadratic, its default, on a transformed scale
+between known bounds. Its density is zero far from the data, and at the bounds.
 """
 
 import shutil
@@ -24,6 +26,7 @@ from amortized_kde.density import KernelDensity
 from amortized_kde.errors import DegenerateSampleError, MissingExtraError
 from amortized_kde.estimate import fit
 from amortized_kde.selection import SELECTORS
+from contests.mixtures import Mixture, bic_mixture, dirichlet_mixture, standardised
 
 LogDensity = Callable[[Array], Array]
 Fit = Callable[[Array, Bounds], LogDensity]
@@ -32,6 +35,9 @@ UNDER_TEST = "amortized"
 _LEARNED_PREFIXES = ("amortized", "adaptive")
 CLASSICAL = tuple(name for name in SELECTORS if not name.startswith(_LEARNED_PREFIXES))
 SCIPY = "scipy gaussian_kde"
+DIRICHLET = "Gaussian mixture (Dirichlet process)"
+BIC = "Gaussian mixture (BIC)"
+KDE1D = "kde1d"
 # Replaces a method where that has no answer.
 FALL_BACK = "silverman"
 R_RIVALS = ("logspline", "ssden", "ssden, wide")
@@ -124,15 +130,38 @@ def _arviz_grid(sample: Array, bounds: Bounds) -> LogDensity:
     return log_density
 
 
+def _of_mixture(fit_mixture: Callable[[Array], Mixture]) -> Fit:
+    """A mixture, truncated to the bounds."""
+
+    def density(sample: Array, bounds: Bounds) -> LogDensity:
+        found = standardised(fit_mixture, sample)
+        log_mass = float(np.log(found.mass(bounds)))
+        return lambda y: found.log_density(y) - log_mass
+
+    return density
+
+
+def _kde1d(sample: Array, bounds: Bounds) -> LogDensity:
+    """Between the bounds, on the whole line where they are open; the density is interpolated on the library's grid."""
+    lower, upper = (float(end) if np.isfinite(end) else None for end in bounds)
+    found = import_module("pyvinecopulib.core").Kde1d(xmin=lower, xmax=upper).fit(np.ascontiguousarray(sample))
+    if not np.isfinite(found.values).all():
+        raise ValueError("the density is not finite")
+    return lambda y: np.asarray(found.logpdf(np.ascontiguousarray(y)))
+
+
 RIVALS: dict[str, Fit] = {
     **{method: _method(method) for method in CLASSICAL},
     SCIPY: _scipy,
     "arviz-stats isj": _arviz_bandwidth,
     "arviz-stats kde": _arviz_grid,
+    DIRICHLET: _of_mixture(dirichlet_mixture),
+    BIC: _of_mixture(bic_mixture),
+    KDE1D: _kde1d,
 }
 
 # What other libraries raise for a sample that they cannot handle.
-_NO_ANSWER = {method: (ValueError, ArithmeticError) for method in RIVALS if method not in CLASSICAL}
+_NO_ANSWER = {method: (ValueError, ArithmeticError, RuntimeError) for method in RIVALS if method not in CLASSICAL}
 
 
 class RAnswers(NamedTuple):

@@ -18,6 +18,8 @@ from amortized_kde.research.files import replacing
 from amortized_kde.score import Mean
 
 FOLDER = ".rivals"
+# The most bits that count at a point where a density is zero, in the contests that would else have infinite means.
+CAP = 40.0
 # Increase it when scores of the same name would get other numbers.
 _FORMAT = "1"
 _STANDARD_ERRORS = 2.0

@@ -18,11 +18,11 @@ from amortized_kde._types import Array
 from amortized_kde.data.support import OPEN
 from amortized_kde.estimate import fit
 from contests.marron_wand import MIXTURES
-from contests.rivals import ask_r
+from contests.mixtures import dirichlet_mixture
+from contests.rivals import DIRICHLET, ask_r
 
 OURS = ("amortized", "amortized:single", "silverman", "sheather-jones", "lcv")
 IN_R = ("logspline", "logcondens")
-DIRICHLET = "Dirichlet-process mixture"
 # These take seconds for large samples, so they see fewer.
 SLOW = (DIRICHLET, "logcondens")
 
@@ -170,15 +170,7 @@ def _of_package(method: str) -> Callable[[Array], Curve]:
 
 
 def _dirichlet(sample: Array) -> Curve:
-    from sklearn.mixture import BayesianGaussianMixture
-
-    model = BayesianGaussianMixture(
-        n_components=min(10, sample.size - 1),
-        weight_concentration_prior_type="dirichlet_process",
-        max_iter=1000,
-        random_state=0,
-    ).fit(sample[:, None])
-    return _on_grid(sample, lambda x: np.asarray(model.score_samples(x[:, None])))
+    return _on_grid(sample, dirichlet_mixture(sample).log_density)
 
 
 def _wide_grid(sample: Array) -> Array:

@@ -23,6 +23,9 @@ _NAMES = {
     "logspline": "R's logspline",
     "ssden": "R's ssden (gss)",
     "ssden, wide": "R's ssden, wide domain",
+    "Gaussian mixture (Dirichlet process)": "Gaussian mixture, Dirichlet process (scikit-learn)",
+    "Gaussian mixture (BIC)": "Gaussian mixture, components by BIC (scikit-learn)",
+    "kde1d": "kde1d (pyvinecopulib)",
     "lcv": "leave-one-out likelihood (`lcv`)",
     "lscv": "least-squares cross-validation (`lscv`)",
     "sheather-jones": "Sheather-Jones",
@@ -76,15 +79,21 @@ def _with_error(row: Row) -> str:
 
 
 def _by_size(name: str) -> str:
-    """Mean excess over all densities of a benchmark, by method and n."""
+    """Mean excess over all densities of a benchmark, with the median in brackets, by method and n."""
     rows = [row for row in _rows(name) if row["density"] == "all"]
     if not rows:
         return _missing(name)
     sizes = list(dict.fromkeys(row["n"] for row in rows))
-    excess = {(row["method"], row["n"]): _bits(row["excess_bits"]) for row in rows}
+    excess = {(row["method"], row["n"]): _mean_and_median(row) for row in rows}
     methods = _ordered(row["method"] for row in rows)
     lines = [[_NAMES.get(m, m), *(excess.get((m, n), "") for n in sizes)] for m in methods]
     return _table(["n", *sizes], lines)
+
+
+def _mean_and_median(row: Row) -> str:
+    # Files of earlier versions of the benchmarks have no medians.
+    median = row.get("median_excess_bits")
+    return _bits(row["excess_bits"]) + (f" ({_bits(median)})" if median else "")
 
 
 def _losses(name: str, most: int = 10) -> str:

@@ -3,13 +3,23 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from amortized_kde.estimate import fit
 from contests import contest as module
-from contests.contest import ORACLE, Contest, ContestResult, draw_contest, excess_of, report_contest, write_contest
+from contests.contest import (
+    ORACLE,
+    ZERO,
+    Contest,
+    ContestResult,
+    draw_contest,
+    excess_of,
+    report_contest,
+    write_contest,
+)
 from contests.known_densities import KnownDensity, expected_score, true_score
 from contests.marron_wand import marron_wand
-from contests.rivals import FALL_BACK, has_r
+from contests.rivals import FALL_BACK, RIVALS, SCIPY, has_r
 from contests.scores import CellScores
 
 DENSITIES = (marron_wand()[0], marron_wand()[6])
@@ -69,6 +79,17 @@ def test_a_method_without_answer_falls_back_and_is_counted(tmp_path):
     assert again.failures == failed.failures
 
 
+def test_a_density_that_is_zero_gets_a_finite_score_and_is_counted(tmp_path, monkeypatch):
+    # Uniform between the 2.3 % points: beyond, 40 bits count.
+    monkeypatch.setitem(RIVALS, SCIPY, lambda *_: lambda y: np.where(np.abs(y) <= 2.0, -np.log(4.0), -np.inf))
+    contest = Contest("test", DENSITIES[:1], 12, 3, 5, tmp_path)
+    found = excess_of(contest, SCIPY)
+    assert found.failures == {ZERO: 3}
+    outside = 2.0 * (stats.norm.cdf(4.0) - stats.norm.cdf(2.0)) / (2.0 * stats.norm.cdf(4.0) - 1.0)
+    expected = outside * 40.0 + (1.0 - outside) * 2.0 - true_score(DENSITIES[0])
+    assert found.scores[0] == pytest.approx([expected] * 3, abs=1e-5)
+
+
 @pytest.mark.skipif(not has_r(), reason="R with logspline and gss is not here")
 def test_rivals_in_r_are_scored_and_fall_back_too(tmp_path):
     contest = Contest("test", DENSITIES, 12, 2, 5, tmp_path)
@@ -104,6 +125,8 @@ def test_the_table_has_means_differences_and_verdicts(tmp_path):
     assert len(rows) == 3 * 3 + 3 * 2
     assert float(rows["10", "all", "rival"]["difference_bits"]) == pytest.approx(-0.15, abs=0.01)
     assert float(rows["10", "one", "ours"]["excess_bits"]) == pytest.approx(OURS[0].mean())
+    assert float(rows["10", "one", "ours"]["median_excess_bits"]) == pytest.approx(np.median(OURS[0]))
+    assert float(rows["10", "all", "rival"]["median_excess_bits"]) == pytest.approx(np.median(RIVAL))
     assert [rows["10", name, "rival"]["verdict"] for name in ("all", "one", "two")] == ["better", "better", "worse"]
     assert rows["100", "all", "rival"]["verdict"] == "no worse"
     assert rows["10", "all", ORACLE]["verdict"] == ""

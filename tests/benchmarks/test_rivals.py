@@ -10,16 +10,32 @@ from amortized_kde.errors import DegenerateSampleError, InvalidParameterError, M
 from amortized_kde.estimate import fit
 from contests.known_densities import KnownDensity, panel_rule
 from contests.marron_wand import marron_wand
-from contests.rivals import CLASSICAL, R_RIVALS, RIVALS, SCIPY, ask_r, fit_density, fit_or_fall_back, has_r
+from contests.rivals import (
+    BIC,
+    CLASSICAL,
+    DIRICHLET,
+    KDE1D,
+    R_RIVALS,
+    RIVALS,
+    SCIPY,
+    ask_r,
+    fit_density,
+    fit_or_fall_back,
+    has_r,
+)
 
 BOUNDS = (Bounds(0.0, 1.0), Bounds(0.0, np.inf), Bounds())
 with_r = pytest.mark.skipif(not has_r(), reason="R with logspline and gss is not installed")
 SAMPLES = [np.random.default_rng(k).exponential(size=40) for k in range(2)]
 
 
+MODULES = {"arviz-stats isj": "arviz_stats", "arviz-stats kde": "arviz_stats", KDE1D: "pyvinecopulib"}
+
+
 def rival_or_skip(name):
-    if name.startswith("arviz") and importlib.util.find_spec("arviz_stats") is None:
-        pytest.skip("arviz-stats is not installed (extra bench)")
+    module = MODULES.get(name)
+    if module is not None and importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed (extra bench)")
     return name
 
 
@@ -30,8 +46,8 @@ def test_every_rival_is_a_density_between_the_bounds(name, bounds):
     log_density = fit_density(rival_or_skip(name), sample, bounds)
     low, high = max(bounds.lower, -2.0), min(bounds.upper, 3.0)
     x = low + (np.arange(50_000) + 0.5) * (high - low) / 50_000
-    # Densities on a grid are normalised on the grid.
-    tolerance = 3e-3 if name == "arviz-stats kde" else 1e-6
+    # Densities on a grid are normalised on the grid; that of kde1d has some mass beyond 3.
+    tolerance = {"arviz-stats kde": 3e-3, KDE1D: 1e-3}.get(name, 1e-6)
     assert np.exp(log_density(x)).mean() * (high - low) == pytest.approx(1.0, abs=tolerance)
 
 
@@ -59,6 +75,29 @@ def test_the_grid_of_arviz_ends_at_the_extremes_of_an_open_side():
     log_density = fit_density("arviz-stats kde", np.arange(1.0, 40.0), Bounds(0.0, np.inf))
     assert np.isfinite(log_density(np.array([0.1, 39.0]))).all()
     assert log_density(np.array([39.5]))[0] == -np.inf
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=["both", "lower", "none"])
+def test_kde1d_is_the_librarys(bounds):
+    rival_or_skip(KDE1D)
+    from pyvinecopulib.core import Kde1d
+
+    sample, y = np.random.default_rng(8).beta(2.0, 3.0, 80), np.linspace(0.01, 0.99, 60)
+    ends = {name: end for name, end in (("xmin", bounds.lower), ("xmax", bounds.upper)) if np.isfinite(end)}
+    found = Kde1d(**ends, degree=2).fit(sample)
+    np.testing.assert_allclose(fit_density(KDE1D, sample, bounds)(y), np.log(found.pdf(y)), atol=1e-12)
+
+
+@pytest.mark.parametrize("rival", [DIRICHLET, BIC])
+def test_mixtures_are_cut_at_the_bounds_and_follow_the_unit(rival):
+    sample = np.random.default_rng(9).exponential(size=50)
+    y = np.linspace(0.01, 5.0, 40)
+    whole, cut = (fit_density(rival, sample, bounds)(y) for bounds in (Bounds(), Bounds(0.0, np.inf)))
+    np.testing.assert_allclose(cut - whole, (cut - whole)[0], atol=1e-12)
+    assert (cut > whole).all()
+    scaled = fit_density(rival, 7.0 + 1e-3 * sample, Bounds())(7.0 + 1e-3 * y)
+    np.testing.assert_allclose(scaled, whole - np.log(1e-3), rtol=1e-5)
+    assert np.isfinite(fit_density(rival, sample, Bounds())(np.array([-1e4, 1e4]))).all()
 
 
 @pytest.mark.filterwarnings("ignore::amortized_kde.errors.FallbackWarning")

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import amortized_kde as akde
+from contests.rivals import DIRICHLET
 from contests.shape import (
     MEASURES,
     PROBABILITIES,
@@ -67,6 +68,8 @@ def test_curves_of_the_package_and_of_a_mixture():
     assert ours.mean == pytest.approx(sample.mean())
     np.testing.assert_array_equal(ours.quantiles, akde.fit(sample, method="silverman").ppf(np.array(PROBABILITIES)))
     pytest.importorskip("sklearn")
-    (mixture,) = curves("Dirichlet-process mixture", truth, [sample])
+    (mixture,) = curves(DIRICHLET, truth, [sample])
     assert mixture.mean == pytest.approx(sample.mean(), abs=0.1)
     assert mixture.sd == pytest.approx(sample.std(), rel=0.15)
+    grid = np.linspace(-30.0, 30.0, 60_001)
+    assert np.trapezoid(np.exp(mixture.log_density(grid)), grid) == pytest.approx(1.0, abs=1e-9)
