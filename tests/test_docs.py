@@ -89,3 +89,10 @@ def test_tables_of_the_site_are_those_of_the_results(monkeypatch, tmp_path):
     assert "| claw | 10 | Silverman's rule | +0.060 |" in shown
     assert "comb" not in shown
     assert "Not made yet" in results.on_page_markdown("<!-- table: every_size -->")
+    assert "Not made yet" in results.on_page_markdown("<!-- table: shape -->")
+    (tmp_path / "shape.md").write_text("## Modes found", encoding="utf-8")
+    assert "results/shape.png)\n\n## Modes found" in results.on_page_markdown("<!-- table: shape -->")
+    with_medians = head.replace("standard_error,", "standard_error,median_excess_bits,", 1)
+    line = "10,all,amortized,9,0.125,0.1,0.0625,0,0,,0"
+    (tmp_path / "marron_wand.csv").write_text(f"{with_medians}\n{line}", encoding="utf-8")
+    assert "| **`amortized`** | 0.125 (0.062) |" in results.on_page_markdown("<!-- table: marron_wand -->")

@@ -264,6 +264,16 @@ def ensembles() -> str:
     return _table(head, lines)
 
 
+def shape() -> str:
+    """The picture of curves, and their tables as the benchmark wrote them."""
+    path = RESULTS / "shape.md"
+    if not path.exists():
+        return _missing("shape")
+    return (
+        f"![Modes, peaks, moments, intervals and errors by n](results/shape.png)\n\n{path.read_text(encoding='utf-8')}"
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "marron_wand": lambda: _by_size("marron_wand"),
     "marron_wand_losses": lambda: _losses("marron_wand"),
@@ -278,4 +288,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "large_n": large_n,
     "archive": archive,
     "ensembles": ensembles,
+    "shape": shape,
 }
