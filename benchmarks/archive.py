@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
+from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.training.archive.pairs import Pairs, read_pairs
 from amortized_kde.research.training.archive.recipe import archive_recipe
 from amortized_kde.research.training.archive.scores import table_lines
@@ -61,7 +62,8 @@ def main() -> None:
         pairs, dress = make(places, bias, slope, spread, options.seed), spread != 1.0
         options_given = {} if options.steps is None else {"steps": options.steps}
         with tempfile.TemporaryDirectory() as folder:
-            report = train_archive(archive_recipe(pairs, dress=dress, **options_given), pairs, Path(folder)).report
+            recipe = archive_recipe(pairs, dress=dress, **options_given)
+            report = train_archive(recipe, pairs, Path(folder)).report
         print(f"{name}, {len(pairs)} pairs", *table_lines(report), sep="\n")
         for row in report.rows:
             figures = (f"{value:.4f}" for value in (row.score, row.difference, row.low, row.high))
@@ -69,6 +71,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     with open(options.out / "archive.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([HEAD, *lines])
+    record_files(options.out, ["archive.csv"], models_behind([f"amortized:{recipe.start}"]))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from rich.progress import track
 
+from amortized_kde.research.provenance import models_behind, record_files
 from contests.awkward.cases import awkward_cases
 from contests.awkward.libraries import LIBRARIES
 from contests.awkward.table import row_of, to_markdown, write_rows
+from contests.rivals import UNDER_TEST
 
 
 def main() -> None:
@@ -29,6 +31,7 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     write_rows(out / "awkward_data.csv", rows)
     (out / "awkward_data.md").write_text(to_markdown(rows), encoding="utf-8")
+    record_files(out, ["awkward_data.csv", "awkward_data.md"], models_behind([UNDER_TEST]))
     for row in rows:
         print(f"{row.case:<42}{row.library:<18}{row.outcome.mark:<10}{row.outcome.words}")
 

@@ -21,6 +21,7 @@ from rich.progress import track
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.learned.store import load_model
+from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
 from amortized_kde.research.tasks import draw_tasks, world
@@ -68,6 +69,7 @@ def main() -> None:
         head = ("mean_excess_bits", "standard_error", "beyond_the_best", "standard_error_of_that")
         writer.writerow(("method", "tasks", "sweeps", *head))
         writer.writerows(rows)
+    record_files(options.out, ["best_possible.csv"], models_behind([ADAPTIVE, *METHODS]))
 
 
 def _error(values: np.ndarray) -> float:

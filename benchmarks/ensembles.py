@@ -32,9 +32,11 @@ import amortized_kde.integrations.xarray as labelled
 from amortized_kde import ensembles
 from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.numerics.threads import available_threads
+from amortized_kde.research.provenance import models_behind, record_files
 
 Array = np.ndarray
 LN2 = math.log(2.0)
+METHODS = {"bandwidth and score": "amortized:single", "score, adaptive": "amortized:adaptive"}
 # Targets: speed relative to scoringrules, and two workers relative to one.
 FASTER, TWO_WORKERS = 5.0, 1.6
 BLOCK, IN_A_LOOP = 5000, 2000
@@ -147,11 +149,7 @@ def rivals(x: Array, y: Array, h: Array, truth: Array, repeats: int) -> Iterator
 
 
 def ours(x: Array, y: Array, h: Array, truth: Array, repeats: int) -> Iterator[Row]:
-    options = {
-        "score, bandwidth given": {"bandwidth": h},
-        "bandwidth and score": {"method": "amortized:single"},
-        "score, adaptive": {"method": "amortized:adaptive"},
-    }
+    options = {"score, bandwidth given": {"bandwidth": h}} | {what: {"method": name} for what, name in METHODS.items()}
     for threads in sorted({1, available_threads()}):
         for what, given in options.items():
             if threads == 1 < available_threads() and "method" in given:
@@ -228,6 +226,7 @@ def main() -> None:
         writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
+    record_files(options.out, ["ensembles.csv"], models_behind(METHODS.values()))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 from rich.progress import Progress
 
 from amortized_kde.errors import AmortizedKdeWarning
+from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.reproduction.protocol import TRUTH
 from contests.every_size import SIZES, TASKS, WORLDS, cell_of, report_sizes, score_cell, write_sizes
 from contests.rivals import CLASSICAL, UNDER_TEST
@@ -50,6 +51,7 @@ def main() -> None:
                 report=lambda tasks, n=cell.n: progress.advance(bar, tasks * n),
             )
     write_sizes(options.out / "every_size.csv", results, under_test=options.method)
+    record_files(options.out, ["every_size.csv"], models_behind(methods))
     print("\n".join(report_sizes(results, under_test=options.method, methods=methods)))
 
 

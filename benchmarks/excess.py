@@ -19,6 +19,7 @@ from rich.progress import track
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.learned.store import load_model
+from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
 from amortized_kde.research.tasks import draw_tasks, world
@@ -70,6 +71,7 @@ def main() -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("world", "method", "tasks", "mean_excess_bits", "standard_error"))
         writer.writerows(rows)
+    record_files(options.out, ["excess.csv"], models_behind([ADAPTIVE, *METHODS]))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.numerics.threads import available_threads
+from amortized_kde.research.provenance import models_behind, record_files
 from contests.large_n import ESTIMATORS, KDEPY, TRUTHS, compare, peak_memory, write_rows
 
 
@@ -40,6 +41,7 @@ def main() -> None:
     print(f"\nspeed is how many times as fast as {KDEPY}")
     options.out.mkdir(parents=True, exist_ok=True)
     write_rows(options.out / "large_n.csv", rows)
+    record_files(options.out, ["large_n.csv"], models_behind(ESTIMATORS))
 
 
 if __name__ == "__main__":

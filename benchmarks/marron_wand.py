@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
+from amortized_kde.research.provenance import models_behind, record_files
 from contests.contest import ORACLE, Contest, ContestResult, draw_contest, excess_of, report_contest, write_contest
 from contests.marron_wand import MIXTURES, marron_wand
 from contests.rivals import BIC, CLASSICAL, DIRICHLET, KDE1D, SCIPY, UNDER_TEST, has_r
@@ -46,6 +47,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     write_contest(options.out / "marron_wand.csv", result)
     draw_contest(options.out / "marron_wand.png", result, title="fifteen Marron-Wand densities on [−4, 4]")
+    record_files(options.out, ["marron_wand.csv", "marron_wand.png"], models_behind(result.methods))
     print("\n".join(report_contest(result)))
 
 

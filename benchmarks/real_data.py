@@ -16,6 +16,7 @@ from pathlib import Path
 from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
+from amortized_kde.research.provenance import models_behind, record_files
 from contests.real_columns import columns_of
 from contests.real_data import RealResult, cells_of, report_real, score_real, write_real
 from contests.rivals import R_RIVALS, RIVALS, UNDER_TEST, has_r
@@ -45,6 +46,7 @@ def main() -> None:
         scores[rival] = kept_scores(path, lambda rival=rival: score_real(rival, cells))
     result = RealResult(cells, options.method, scores)
     write_real(options.out / f"{name}.csv", result)
+    record_files(options.out, [f"{name}.csv"], models_behind(scores))
     print("\n".join(report_real(result)))
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
+from amortized_kde.research.provenance import models_behind, record_files
 from contests.rivals import DIRICHLET, has_r
 from contests.scores import FOLDER, CellScores, file_name, kept_scores
 from contests.shape import (
@@ -104,6 +105,7 @@ def main() -> None:
     summaries = read_cells(options.out / "shape.csv")
     (options.out / "shape.md").write_text(to_markdown(summaries), encoding="utf-8")
     draw_shape(options.out / "shape.png", summaries)
+    record_files(options.out, ["shape.csv", "shape.md", "shape.png"], models_behind(methods))
 
 
 if __name__ == "__main__":

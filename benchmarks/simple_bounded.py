@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
+from amortized_kde.research.provenance import models_behind, record_files
 from contests.contest import ORACLE, Contest, ContestResult, draw_contest, excess_of, report_contest, write_contest
 from contests.known_densities import simple_bounded
 from contests.rivals import CLASSICAL, SCIPY, UNDER_TEST, has_r
@@ -46,6 +47,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     write_contest(options.out / "simple_bounded.csv", result)
     draw_contest(options.out / "simple_bounded.png", result, title="four densities with known bounds")
+    record_files(options.out, ["simple_bounded.csv", "simple_bounded.png"], models_behind(result.methods))
     print("\n".join(report_contest(result)))
 
 

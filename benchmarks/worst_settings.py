@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
+from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.reproduction.tables import write_csv
 from contests.rivals import UNDER_TEST
 from contests.scores import verdict
@@ -43,6 +44,7 @@ def main() -> None:
         for reference, (d, median) in differences.items()
     ]
     write_csv(options.out / "worst_settings.csv", COLUMNS, lines)
+    record_files(options.out, ["worst_settings.csv"], models_behind([options.method, *REFERENCES]))
     for reference in REFERENCES:
         worse = sum(verdict(differences[reference].mean) == "worse" for differences in found.values())
         print(f"\n{options.method} is worse than {reference} in {worse} of {len(settings)} settings; the worst are:")

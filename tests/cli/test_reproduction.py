@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from amortized_kde.cli import app, main
+from amortized_kde.research.provenance import RECORD, read_origins
 from amortized_kde.research.reproduction import protocol
 from amortized_kde.research.reproduction.protocol import Scale
 
@@ -63,6 +64,10 @@ def test_a_bed_gives_tables_figures_and_a_report_and_can_be_verified(called, tmp
     assert called == ["figures", "report"]
     written = {path.name for path in tmp_path.iterdir()}
     assert {"gaussian.csv", "chunks_gaussian.csv", "quadrature.csv", "penalties.csv", "run.json"} <= written
+    origins = read_origins(tmp_path)
+    assert set(origins) == written - {RECORD, ".chunks"}
+    assert list(origins["gaussian.csv"].models) == list(origins["quadrature.csv"].models) == ["gaussian"]
+    assert origins["penalties.csv"].models == {}
     part = json.loads((tmp_path / "run.json").read_text())["parts"]["gaussian"]
     assert part["tasks_per_size"] == 10
     assert part["seconds"] > 0.0

@@ -17,7 +17,8 @@ from amortized_kde._types import Array
 from amortized_kde.density.plotting import COLOURS, new_axes, save_figure
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.model import Model
-from amortized_kde.learned.store import load_model
+from amortized_kde.learned.store import load_model, model_names
+from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.reproduction.protocol import ORACLE
 from amortized_kde.research.reproduction.short_runs import (
     BOUNDS,
@@ -99,6 +100,8 @@ def reproduce_ablations(out: Path, *, scale: str = "paper", report: Report | Non
     rows = [row for comparison in COMPARISONS for row in _rows(comparison, judged[comparison.world], models)]
     write_csv(out / "ablations.csv", [field.name for field in fields(Row)], [[*map(str, astuple(r))] for r in rows])
     _draw(judged, out, size)
+    shipped = models_behind(f"amortized:{name}" for name in models if name in model_names())
+    record_files(out, [f"ablations.{ending}" for ending in ("csv", "png", "svg")], shipped)
     return "\n".join([*_table(judged, models, size), "", *_sentences(judged)])
 
 

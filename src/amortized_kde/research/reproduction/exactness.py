@@ -19,6 +19,7 @@ import numpy as np
 from amortized_kde._types import Array
 from amortized_kde.density import KernelDensity
 from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.reproduction.columns import Tasks, make_tasks, select_bandwidths
 from amortized_kde.research.reproduction.protocol import CLASSICAL, SIZES, TRUTH, Bed, Chunk, Scale, chunks_of
 from amortized_kde.research.reproduction.tables import read_columns, write_csv
@@ -90,6 +91,7 @@ def _legendre(f: Callable[[Array], Array], low: Array, high: Array) -> Array:
 def write_quadrature(bed: Bed, scale: Scale, folder: Path, *, threads: int | None = None) -> None:
     """Write ``quadrature.csv``: for the first tasks of each size, the sum, the integral and the worst difference."""
     write_csv(folder / "quadrature.csv", _QUADRATURE_COLUMNS, _quadrature_lines(bed, scale.checked, threads))
+    record_files(folder, ["quadrature.csv"], models_behind(bed.methods))
 
 
 def _quadrature_lines(bed: Bed, count: int, threads: int | None) -> Iterator[Sequence[Any]]:
@@ -145,6 +147,7 @@ def write_penalties(bed: Bed, scale: Scale, folder: Path) -> bool:
     old = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     others = [line for line in csv.reader(old[1:]) if line[0] != bed.name]
     write_csv(path, _PENALTY_COLUMNS, [*others, *_penalty_lines(bed, scale, folder)])
+    record_files(folder, [path.name], models_behind(CLASSICAL))
     return True
 
 

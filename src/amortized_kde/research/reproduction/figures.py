@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from amortized_kde._types import Array
 from amortized_kde.density.plotting import new_figure, save_figure
+from amortized_kde.research.provenance import record_derived
 from amortized_kde.research.reproduction.axes import fit_scale, round_ticks, set_scale, set_ticks
 from amortized_kde.research.reproduction.evidence import BedScores, Evidence, read_evidence
 from amortized_kde.research.reproduction.protocol import (
@@ -86,16 +87,17 @@ def draw_figures(folder: Path) -> list[Path]:
     for name, shown in FIGURES.items():
         bed = evidence.beds.get(shown.bed)
         if bed is not None and shown.reference in bed.curves:
-            written += _save(_draw_scores(bed, shown), evidence.folder, name)
+            written += _save(_draw_scores(bed, shown), evidence.folder, name, [shown.bed])
     if evidence.beds:
-        written += _save(_draw_excess(evidence), evidence.folder, "figure5_excess")
+        written += _save(_draw_excess(evidence), evidence.folder, "figure5_excess", evidence.beds)
     return written
 
 
-def _save(ax: Any, folder: Path, name: str) -> list[Path]:
+def _save(ax: Any, folder: Path, name: str, beds: Iterable[str]) -> list[Path]:
     paths = [folder / f"{name}{suffix}" for suffix in _SUFFIXES]
     for path in paths:
         save_figure(ax, str(path))
+    record_derived(folder, [path.name for path in paths], [f"{bed}.csv" for bed in beds])
     return paths
 
 

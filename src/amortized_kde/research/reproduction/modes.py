@@ -9,6 +9,7 @@ import numpy as np
 from amortized_kde._types import Array, Index
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.research.provenance import record_files
 from amortized_kde.research.reproduction.tables import write_csv
 from amortized_kde.research.tasks import MixtureWorld
 
@@ -184,5 +185,6 @@ def reproduce_modes(out: str | os.PathLike[str], *, count: int = _DENSITIES, see
     directory.mkdir(parents=True, exist_ok=True)
     for name, (header, *rows) in {"modes": _lines(table), "readings": readings}.items():
         write_csv(directory / f"table2_{name}.csv", header, rows)
+        record_files(directory, [f"table2_{name}.csv"], {})
     other = "\n".join("".join(cell.ljust(20) for cell in line).rstrip() for line in readings)
     return f"{render_modes(table)}\n\nLargest difference, in points, by reading of the prominence:\n{other}"

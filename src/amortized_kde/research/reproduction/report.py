@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from amortized_kde.research.provenance import record_derived
 from amortized_kde.research.reproduction import report_tables as tables
 from amortized_kde.research.reproduction.claims import NOT_JUDGED, Claim, judge_claims
 from amortized_kde.research.reproduction.claims.tables import LARGE_N
@@ -104,6 +105,7 @@ def write_report(folder: Path) -> Path:
     ]
     path = evidence.folder / "README.md"
     path.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+    record_derived(path.parent, [path.name], [f"{name}.csv" for name in evidence.beds])
     return path
 
 

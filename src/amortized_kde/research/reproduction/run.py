@@ -17,6 +17,7 @@ import amortized_kde
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.numerics.threads import available_threads
 from amortized_kde.research.files import replacing
+from amortized_kde.research.provenance import record_files
 from amortized_kde.research.reproduction.columns import StoredChunk, compute_column, make_tasks, read_chunk, write_chunk
 from amortized_kde.research.reproduction.exactness import write_penalties, write_quadrature
 from amortized_kde.research.reproduction.protocol import SEED, Bed, Chunk, Scale, chunks_of
@@ -162,6 +163,7 @@ def record_part(folder: Path, part: str, *, scale: str, command: str, facts: dic
     }
     with replacing(folder / _RECORD) as file:
         file.write((json.dumps(record, indent=2) + "\n").encode())
+    record_files(folder, [_RECORD], {})
 
 
 def _machine() -> str:

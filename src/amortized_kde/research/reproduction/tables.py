@@ -17,6 +17,7 @@ from amortized_kde.errors import UnreadableFileError
 from amortized_kde.numerics.jit import entry
 from amortized_kde.numerics.streams import next_uniform, start_stream, stream_words
 from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.reproduction.columns import Column, lower_oracle, read_chunk
 from amortized_kde.research.reproduction.protocol import SIZES, TRUTH, Bed, Chunk, Scale, chunks_of
 from amortized_kde.research.tasks import FAMILIES
@@ -120,6 +121,7 @@ def write_tables(bed: Bed, scale: Scale, folder: Path, *, threads: int | None = 
         tables["families.csv"] = (_FAMILY_COLUMNS, _by_family(by_size))
     for name, (header, lines) in tables.items():
         write_csv(folder / name, header, lines)
+    record_files(folder, tables, models_behind(bed.methods))
 
 
 def read_columns(folder: Path, bed: Bed, chunk: Chunk) -> Columns:

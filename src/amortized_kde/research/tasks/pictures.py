@@ -9,6 +9,7 @@ import numpy as np
 
 from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
 from amortized_kde.errors import InvalidParameterError
+from amortized_kde.research.provenance import record_files
 from amortized_kde.research.tasks.batch import World, draw_tasks
 from amortized_kde.research.tasks.broad.batch import BroadBatch, broad_batch
 from amortized_kde.research.tasks.broad.kinds import KINDS, KNOWN_BOUNDS
@@ -86,6 +87,7 @@ def reproduce_worlds(out: str | os.PathLike[str]) -> str:
     draw_worlds([world(name) for name in WORLDS], directory / "worlds.png")
     families = [MultifamilyWorld(make_pool(families=(name,)), name) for name in FAMILIES]
     draw_worlds(families, directory / "families.png")
+    record_files(directory, ["worlds.png", "families.png"], {})
     return f"Eight random densities of each world and of each family: {directory}/worlds.png, {directory}/families.png"
 
 

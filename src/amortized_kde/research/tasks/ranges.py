@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from amortized_kde.research.provenance import record_files
 from amortized_kde.research.tasks.families import FAMILIES, parameters
 from amortized_kde.research.tasks.worlds import POOL_SEED, POOL_SIZE, Pool, make_pool
 
@@ -125,4 +126,5 @@ def reproduce_ranges(out: str | os.PathLike[str], *, pools: int = _POOLS) -> str
     directory.mkdir(parents=True, exist_ok=True)
     with open(directory / "table1_ranges.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows(lines)
+    record_files(directory, ["table1_ranges.csv"], {})
     return "\n".join("".join(cell.ljust(13) for cell in line).rstrip() for line in lines)
