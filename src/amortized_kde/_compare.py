@@ -34,8 +34,6 @@ from amortized_kde.selection import find_selector
 Limits = Sequence[float | None] | None
 
 FOLDS = 10
-# A mode counts if it rises by 2 % of the highest one above its surroundings: the paper's diagnostic (note to Table 2).
-PROMINENCE = 0.02
 
 _HEADER = ("method", "bandwidth", "score", "s.e.", "to best ± s.e.", "modes")
 
@@ -54,7 +52,7 @@ class ComparisonRow:
     difference : Mean
         `score` minus that of the best method, paired by observation.
     modes : int
-        Number of modes of the fit on the whole sample.
+        Number of modes of the fit on the whole sample, as `KernelDensity.modes` reports them.
     failure : str
         Why there is no density or no score.
     note : str
@@ -308,7 +306,7 @@ def _judge(
         bandwidth=None if density is None else density.bandwidth,
         score=paired_difference(scores, np.zeros(scores.size), weights=sample.weights) if scores.size else None,
         difference=None,
-        modes=None if density is None else density.modes(prominence=PROMINENCE).size,
+        modes=None if density is None else len(density.modes()),
         failure=_failure(whole, parts),
         note=note,
         density=density,

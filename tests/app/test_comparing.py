@@ -9,7 +9,6 @@ import amortized_kde as akde
 from amortized_kde.app import comparing
 from amortized_kde.app.comparing import (
     check_spread,
-    find_modes,
     fit_methods,
     how_unlike,
     method_names,
@@ -84,14 +83,6 @@ def test_scores_by_hand_are_those_of_the_same_folds(method):
     assert score_by_hand(ERUPTIONS, method, BOUNDS, 1.0) == pytest.approx(exact, rel=1e-12)
     assert score_by_hand(ERUPTIONS, method, BOUNDS, 16.0) > exact
     assert score_by_hand(np.array([1.0, 1.0, 2.0]), "silverman", (None, None), 1.0) is None
-
-
-def test_modes_of_a_large_sample_are_those_of_the_exact_search(monkeypatch):
-    density = akde.fit(ERUPTIONS, bounds=BOUNDS, method="sheather-jones")
-    exact = find_modes(density)
-    assert np.array_equal(exact, density.modes(prominence=0.02))
-    monkeypatch.setattr(comparing, "_MOST_FOR_EXACT_MODES", 10)
-    assert find_modes(density) == pytest.approx(exact, abs=0.005)
 
 
 def test_what_is_unlike_training_is_what_the_library_warns_of():

@@ -361,9 +361,9 @@ def test_two_clusters_give_two_regions():
 def test_two_kernels_part_at_two_bandwidths(offset, h):
     # The sum of two equal normal densities has two modes if and only if they are more than 2h apart.
     centre = offset * h
-    together = KernelDensity([centre - 0.99 * h, centre + 0.99 * h], bandwidth=h).modes()
+    together = KernelDensity([centre - 0.99 * h, centre + 0.99 * h], bandwidth=h).modes(prominence=0).places
     np.testing.assert_allclose(together, [centre], atol=1e-3 * h)
-    apart = KernelDensity([centre - 1.02 * h, centre + 1.02 * h], bandwidth=h).modes()
+    apart = KernelDensity([centre - 1.02 * h, centre + 1.02 * h], bandwidth=h).modes(prominence=0).places
     assert apart.size == 2
     # Between them lies the valley: the modes are the roots of u = a tanh(a u).
     u = 0.2
@@ -382,31 +382,32 @@ def test_modes_against_a_dense_grid():
         y = np.linspace(low, high, 60001)
         log = np.concatenate([[-math.inf], d.logpdf(y), [-math.inf]])
         peaks = y[(log[1:-1] > log[:-2]) & (log[1:-1] >= log[2:])]
-        np.testing.assert_allclose(d.modes(), peaks, atol=2e-3)
-        heights = d.pdf(d.modes())
-        assert np.all(np.isin(d.modes(prominence=0.2), d.modes()))
-        assert d.modes(prominence=0.99).tolist() == [d.modes()[np.argmax(heights)]]
+        modes = d.modes(prominence=0)
+        np.testing.assert_allclose(modes.places, peaks, atol=2e-3)
+        assert np.array_equal(modes.heights, d.pdf(modes.places))
+        assert np.all(np.isin(d.modes(prominence=0.2).places, modes.places))
+        assert d.modes(prominence=0.99).places.tolist() == [modes.places[np.argmax(modes.heights)]]
 
 
 def test_modes_at_the_bounds():
     d = KernelDensity([0.0, 1.0], bandwidth=0.05, bounds=(0, 1))
-    np.testing.assert_allclose(d.modes(), [0.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(d.modes(prominence=0).places, [0.0, 1.0], atol=1e-12)
     # The kernel's centre is at the bound: the density falls from there.
-    assert KernelDensity([0.0], bandwidth=1.0, bounds=(0, None)).modes().tolist() == [0.0]
+    assert KernelDensity([0.0], bandwidth=1.0, bounds=(0, None)).modes(prominence=0).places.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("h", [3.0, 8.0, 20.0, 100.0])
 @pytest.mark.parametrize("x", [[0.0, 0.2, 1.0], [0.5, 0.9], [0.0, 1.0]])
 def test_a_bandwidth_beyond_the_interval_leaves_one_mode_near_the_mean_of_the_points(x, h):
     # log q is -(y - mean)^2 / 2h^2 up to terms of the fourth order.
-    modes = KernelDensity(x, bandwidth=h, bounds=(0, 1)).modes()
+    modes = KernelDensity(x, bandwidth=h, bounds=(0, 1)).modes(prominence=0).places
     np.testing.assert_allclose(modes, [np.mean(x)], atol=0.02 * (3.0 / h) ** 2 + 2e-7 * h)
 
 
 def test_a_flat_density_has_one_mode():
     # At a million intervals the log-density varies by 1e-13: where the mode lies is rounding, that there is one is not.
     d = KernelDensity([0.1, 0.4, 0.9], bandwidth=1e6, bounds=(0, 1))
-    assert d.modes().size == 1
+    assert len(d.modes(prominence=0)) == 1
     region = d.region(0.5)
     assert np.sum(d.cdf(region[:, 1]) - d.cdf(region[:, 0])) == pytest.approx(0.5, abs=0.01)
 
@@ -416,7 +417,7 @@ def test_a_single_point():
     assert d.domain == (1.0, 13.0)
     assert KernelDensity([7.0], bandwidth=2.0, bounds=(5, None)).domain == (5.0, 13.0)
     np.testing.assert_allclose(d.logpdf([5.0, 7.0]), stats.norm.logpdf([5.0, 7.0], 7.0, 2.0), rtol=1e-14)
-    assert d.modes() == pytest.approx([7.0], abs=1e-6)
+    assert d.modes(prominence=0).places == pytest.approx([7.0], abs=1e-6)
     assert d.mean() == 7.0
 
 

@@ -354,7 +354,7 @@ def test_modes_and_region(bounds):
     log = np.concatenate([[-math.inf], d.logpdf(y), [-math.inf]])
     peaks = y[(log[1:-1] > log[:-2]) & (log[1:-1] >= log[2:])]
     # A uniform background leaves the density level to the last bit where there is nothing else.
-    np.testing.assert_allclose(d.modes(prominence=1e-9), peaks[d.pdf(peaks) > 1e-3], atol=2e-4)
+    np.testing.assert_allclose(d.modes(prominence=1e-9).places, peaks[d.pdf(peaks) > 1e-3], atol=2e-4)
     region = d.region(0.8)
     assert np.sum(d.cdf(region[:, 1]) - d.cdf(region[:, 0])) == pytest.approx(0.8, abs=1e-10)
     edges = region.ravel()[(region.ravel() > low) & (region.ravel() < high)]

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import amortized_kde as akde
-from amortized_kde._compare import FOLDS, PROMINENCE, ComparisonRow
+from amortized_kde._compare import FOLDS, ComparisonRow
 from amortized_kde._types import Array
 from amortized_kde.app.curves import Limits, compute_drawing
 from amortized_kde.data.reading import read_bounds, read_sample
 from amortized_kde.data.support import check_inside
-from amortized_kde.density import shape
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning, DegenerateSampleError
 from amortized_kde.selection import SELECTORS, smooth, ways_unlike
 
@@ -27,8 +26,6 @@ _PAIRS = frozenset(("sheather-jones", "sheather-jones-r", "lscv", "lcv"))
 _MOST_FOR_PAIRS = 50_000
 # Values that are held out in turn; larger samples are subsampled to this size.
 _MOST_SCORED = 3_000
-# Modes of larger samples are located on a grid, in a tenth of the time; no picture shows the difference.
-_MOST_FOR_EXACT_MODES, _GRID = 20_000, 1025
 # Before the first visitor comes: a small sample, and one large enough for binned kernels.
 _WARM_UP_SIZES = (50, 10_000)
 # Visitors are threads of one process, which has only one list of warning filters.
@@ -128,21 +125,6 @@ def _drawn(values: Array) -> Array:
     return np.random.default_rng(0).choice(values, _MOST_SCORED, replace=False)
 
 
-def find_modes(density: akde.KernelDensity) -> Array:
-    """Return the modes with a prominence of at least 2 % of the highest; of a large sample, on a grid.
-
-    Examples
-    --------
-    >>> find_modes(akde.KernelDensity([0.0, 0.1, 5.0], bandwidth=0.5)).round(2)
-    array([0.05, 5.  ])
-    """
-    if density.points.size <= _MOST_FOR_EXACT_MODES:
-        return density.modes(prominence=PROMINENCE)
-    ranks = np.linspace(0.0, density.points.size - 1.0, _GRID).astype(np.int64)
-    grid = np.union1d(density.grid(_GRID), density.points[ranks])
-    return shape.modes(density.logpdf, grid, PROMINENCE)
-
-
 def how_unlike(values: Array, bounds: Limits) -> list[str]:
     """Return the ways in which a sample is unlike all training data of the default model.
 
@@ -192,6 +174,6 @@ def warm_up() -> None:
             densities = {one.method: one.density for one in fitted if one.density is not None}
             compute_drawing(densities, points, bounds, name="")
             for density in densities.values():
-                find_modes(density)
+                density.modes()
             how_unlike(points, bounds)
     score_methods(points[:50], DEFAULT_METHODS, (None, None))

@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from amortized_kde._types import Array
-from amortized_kde.app.comparing import Fitted, Scores, find_modes, score_by_hand, score_methods
+from amortized_kde.app.comparing import Fitted, Scores, score_by_hand, score_methods
 from amortized_kde.app.curves import Drawing, Limits
 from amortized_kde.app.input_view import Numbers, show_error, type_interval
 from amortized_kde.app.pictures import picture
 from amortized_kde.app.settings import link, read_percentages
 from amortized_kde.app.state import current, kept, remembered
 from amortized_kde.app.words import NUMBERS_FILE, command_line, digits_for, numbers_csv, plain, python_lines
-from amortized_kde.density import KernelDensity
+from amortized_kde.density import KernelDensity, Modes
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.integrations.tables import density_csv
 
@@ -30,10 +29,10 @@ class Shown:
     density: KernelDensity
 
 
-def modes_of(density: KernelDensity) -> Array:
+def modes_of(density: KernelDensity) -> Modes:
     """Return the modes of a density, found once."""
     # The density is kept with them, so that no other one gets its id.
-    return remembered(("modes", id(density)), lambda: (density, find_modes(density)), size=density.points.size)[1]
+    return remembered(("modes", id(density)), lambda: (density, density.modes()), size=density.points.size)[1]
 
 
 def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown: Shown) -> None:
@@ -80,7 +79,7 @@ def _cells(label: str, density: KernelDensity | None, score: str, to_best: str) 
         "Bandwidth": "–" if density is None else f"{density.bandwidth:.4g}",
         "Score, bits": score,
         "To best": to_best,
-        "Modes": "–" if density is None else f"{modes_of(density).size}",
+        "Modes": "–" if density is None else f"{len(modes_of(density))}",
     }
 
 

@@ -123,7 +123,7 @@ def _describe(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensi
     """Describe the sample by the density of the default method, or else of the first."""
     density = densities.get(DEFAULT_METHOD) or next(iter(densities.values()))
     ways = remembered(("ways", numbers.key, bounds), lambda: how_unlike(numbers.points, bounds))
-    text = describe(numbers.points, modes_of(density), bounds, ways)
+    text = describe(numbers.points, modes_of(density).places, bounds, ways)
     (st.warning if ways else st.success)(text, icon=":material/format_quote:")
 
 

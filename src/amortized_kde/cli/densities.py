@@ -59,7 +59,6 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Turn one column of numbers into a density."""
-    from amortized_kde._compare import PROMINENCE
     from amortized_kde.integrations.tables import read_column, write_density
 
     data = read_column(file, column, weights=weights, nan=nan.value)
@@ -75,7 +74,7 @@ def fit(
         "mean": density.mean(),
         "median": density.ppf(0.5),
         "interval_90": density.interval(0.9),
-        "modes": density.modes(prominence=PROMINENCE).tolist(),
+        "modes": [mode._asdict() if as_json else f"{mode.place:.6g} ({mode.mass:.0%})" for mode in density.modes()],
         "files": [name for name in (out, plot) if name is not None],
     }
     (print_json if as_json else print_facts)(facts)

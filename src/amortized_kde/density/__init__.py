@@ -2,5 +2,6 @@
 
 from amortized_kde.density.background import Background
 from amortized_kde.density.kernel_density import KernelDensity
+from amortized_kde.density.modes import Mode, Modes
 
-__all__ = ["Background", "KernelDensity"]
+__all__ = ["Background", "KernelDensity", "Mode", "Modes"]

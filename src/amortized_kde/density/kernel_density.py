@@ -16,9 +16,12 @@ from amortized_kde.data.sample import Sample, effective_size
 from amortized_kde.data.support import Bounds, check_inside, working_domain
 from amortized_kde.density import html, moments, plotting, shape
 from amortized_kde.density.background import Background
+from amortized_kde.density.curve import Curve
 from amortized_kde.density.entropy import entropy
+from amortized_kde.density.extrema import FINE_BELOW, Extrema, all_extrema, prominent_extrema
 from amortized_kde.density.kernel_sum import KernelSum
 from amortized_kde.density.kernels import BINNED_FROM, Ladder, SingleBandwidth
+from amortized_kde.density.modes import PROMINENCE, Modes, modes_among
 from amortized_kde.density.storage import Parts, load_parts, save_parts
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 from amortized_kde.numerics.threads import run_in_pieces
@@ -27,6 +30,9 @@ from amortized_kde.numerics.threads import run_in_pieces
 _SUM_TOLERANCE = 1e-5
 # Quantiles between which entropy is integrated: without a bound, what lies farther out is worth 1e-14 nats.
 _ENTROPY_TAILS = np.array([0.0, 1e-16, 1e-3, 0.1, 0.3, 0.5])
+
+# Points at which the search for modes starts; more would only be evaluated, fewer be added again.
+_STARTS = 65
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -525,26 +531,86 @@ class KernelDensity:
 
         It is a level set: the density is at least as high at every point inside as at any outside.
         """
-        return shape.highest_density_region(self.logpdf, self.cdf, self._turning_points, _read_mass(mass))
+        return shape.highest_density_region(self._quick_logpdf, self.cdf, self._turning_points, _read_mass(mass))
 
-    def modes(self, *, prominence: float = 0.0) -> Array:
-        """Return the local maxima, ascending; maxima at a bound count.
+    def modes(self, *, prominence: float = PROMINENCE) -> Modes:
+        """Return the modes: local maxima with their places, heights, prominences and masses.
 
-        Those that rise less than `prominence` times the highest one above the valley to a higher one are left out.
+        Parameters
+        ----------
+        prominence : float
+            Report modes from which the density falls by at least this fraction of the highest density before it rises
+            to a higher one, 0 to 1. The default, 0.05, leaves out ripples, which even good bandwidths have: of 200
+            normal samples with n = 200, `sheather-jones` shows a second mode in 16 % at 0 and in 2 % at 0.05,
+            `silverman` in 31 % and 0.5 %. At 0 all modes are reported, which takes longer.
+
+        Returns
+        -------
+        Modes
+            Arrays `places`, `heights`, `prominences` and `masses`, ascending by place, at least one of each. Maxima at
+            a bound count, because the density is 0 outside. Of two equal modes the first counts as the higher one.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `prominence` is not a number from 0 to 1.
 
         Examples
         --------
-        >>> KernelDensity([5.0, 20.0], bandwidth=1.0).modes().round(6)
-        array([ 5., 20.])
+        >>> d = KernelDensity([1.0, 1.5, 2.0, 6.0], bandwidth=0.5)
+        >>> d.modes()
+        place  height  prominence  mass
+          1.5  0.4414           1  0.75
+            6  0.1995      0.4516  0.25
+        >>> d.modes(prominence=0.5).places.round(4)
+        array([1.5])
         """
-        return shape.modes(self.logpdf, self._turning_points, prominence)
+        given = read_numbers(prominence, "the prominence")
+        if given.ndim != 0 or not 0.0 <= given <= 1.0:
+            raise InvalidParameterError(f"the prominence must lie between 0 and 1, not {prominence!r}.")
+        if given < FINE_BELOW:
+            extrema = self._all_extrema
+        else:
+            extrema = prominent_extrema(self._curve(self._log_pdf), self._starts(), float(given))
+        return modes_among(extrema, float(given), self.pdf, self.cdf)
+
+    def _log_pdf(self, y: Array) -> Array:
+        """The log-density as accurate as `pdf`, which is faster for large samples."""
+        if not self._kernels.source.is_large:
+            return np.asarray(self.logpdf(y))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.pdf(y)))
+
+    def _quick_logpdf(self, y: Array) -> Array:
+        """The log-density to 1e-14, from condensed kernels if there are very many."""
+        if not self._kernels.source.is_large:
+            return np.asarray(self.logpdf(y))
+        return np.asarray(self._evaluate(self._kernels.condensed_log_density, y, None, effort=1.0))
+
+    def _curve(self, log_density: Callable[[Array], Array]) -> Curve:
+        return Curve(log_density, self._kernels.layers(), self.epsilon, self.background)
+
+    def _starts(self) -> Array:
+        """Ascending arguments with all modes between the first and the last: some points, and the background's."""
+        ranks = np.linspace(0, self.points.size - 1, _STARTS).astype(np.int64)
+        starts = self.points[ranks]
+        if self.background is not None and self.epsilon > 0.0 and None in self.bounds:
+            starts = np.append(starts, np.clip(self.background.location, *self.support()))
+        return np.unique(starts)
+
+    @cached_property
+    def _all_extrema(self) -> Extrema:
+        return all_extrema(self._curve(self._log_pdf), self._starts())
 
     @cached_property
     def _turning_points(self) -> Array:
+        """Between these the density is monotone; outside lies next to no probability."""
         lower, upper = self.support()
         low = self.ppf(1e-14) if lower == -math.inf else lower
         high = self.isf(1e-14) if upper == math.inf else upper
-        return shape.turning_points(self.logpdf, shape.critical_grid(self._kernels.scales(), low, high))
+        found = self._all_extrema
+        turning = np.concatenate([found.peaks, found.valleys])
+        return np.unique([low, *turning[(turning > low) & (turning < high)], high])
 
     def __repr__(self) -> str:
         ladder = f"rungs={self.bandwidths.size}, epsilon={self.epsilon:.6g}, " if self._parts.shares is not None else ""

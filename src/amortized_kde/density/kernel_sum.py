@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.background import Background
+from amortized_kde.density.curve import Layer
 from amortized_kde.density.kernels import Kernels, KernelSource, Tail
 from amortized_kde.numerics import binned, mixture, tails
 from amortized_kde.numerics.condense import CELLS_PER_BANDWIDTH, FAITHFUL, condense
@@ -242,15 +243,16 @@ class KernelSum:
         """The kernels whose moments are those of the density."""
         return self.complete if self.source.direct else self.condensed
 
-    def scales(self) -> list[tuple[Array, float]]:
-        """Return places with the bandwidth of the structure there: each rung's, and the background's unless uniform."""
-        rungs = self.condensed.rungs if self.source.is_large else self.complete.rungs
-        places = np.split(rungs.places, rungs.offsets[1:-1])
-        scales = list(zip(places, rungs.bandwidths.tolist(), strict=True))
-        lower, upper = self.source.bounds
-        if self.background is not None and self.epsilon > 0.0 and math.inf in (-lower, upper):
-            scales.append((np.array([self.background.location]), self.background.scale))
-        return scales
+    def layers(self) -> list[Layer]:
+        """Return the kernels, or those that stand for them, with their peaks' heights summed."""
+        if self.source.is_large:
+            places, heights, offsets, bandwidths, _ = self.bins(None)
+        else:
+            places, coefficients, offsets, bandwidths = self.condensed.rungs
+            heights = coefficients / (math.sqrt(2.0 * math.pi) * self.condensed.rungs.spread)
+        # Kernels that stand for others can be negative; for a bound only their size matters.
+        sums = (np.concatenate([[0.0], np.cumsum(np.abs(part))]) for part in np.split(heights, offsets[1:-1]))
+        return [Layer(*layer) for layer in zip(np.split(places, offsets[1:-1]), sums, bandwidths.tolist(), strict=True)]
 
 
 def join_rungs(bandwidths: Array, kernels: Sequence[Kernels]) -> Rungs:
