@@ -14,7 +14,8 @@ def describe(density):
     low, high = density.interval(0.9)
     print(density)
     print(f"nine eruptions in ten last from {low:.1f} to {high:.1f} minutes")
-    print(f"modes at {', '.join(f'{mode:.1f}' for mode in density.modes(prominence=0.05))} minutes")
+    for mode in density.modes():
+        print(f"a mode at {mode.place:.1f} minutes, around which {100 * mode.mass:.0f} % of the eruptions lie")
 
 
 def compare(sample, outcomes):
