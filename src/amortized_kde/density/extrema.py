@@ -196,31 +196,25 @@ def _contenders(grid: _Grid, peaks: Index, valleys: Index) -> Index:
 
 def _located(grid: _Grid, peaks: Index, valleys: Index) -> Extrema:
     """Locate the extrema next to arguments of the grid."""
-    turns = np.concatenate([peaks, valleys])
-    sign = np.repeat([1.0, -1.0], [peaks.size, valleys.size])
-    places = grid.x[turns]
-    inner = np.flatnonzero((turns > 0) & (turns < grid.x.size - 1))
-    if inner.size:
-        around = turns[inner, None] + np.arange(-1, 2)
-        places[inner] = _polish(grid.curve.log_density, grid.x[around], grid.log[around], sign[inner])
-    for end in np.flatnonzero((turns == 0) | (turns == grid.x.size - 1)) if grid.x.size > 1 else ():
-        places[end] = _next_to_end(grid.curve.log_density, *grid.x[[0, 1] if turns[end] == 0 else [-1, -2]])
-    logs = grid.curve.log_density(places)
-    m = peaks.size
+    turns, log_density, x = np.concatenate([peaks, valleys]), grid.curve.log_density, grid.x
+    sign, places = np.repeat([1.0, -1.0], [peaks.size, valleys.size]), x[turns]
+    inner = (turns > 0) & (turns < x.size - 1)
+    if x.size > 1:
+        # A maximum at an end can also be between that and the next argument, which is very close.
+        rows = np.clip(turns[:, None] + np.arange(-1, 2), 0, x.size - 1)
+        rows[~inner] = np.where(turns[~inner, None] == 0, [0, 1, 2], x.size - np.arange(3, 0, -1))
+        brackets, outer = x[rows], x[rows[:, [0, 2]]]
+        around = np.where(turns[:, None] == 0, x[0] + np.array([0.0, 0.5, 1.0]) * (x[1] - x[0]), 0.0)
+        last = turns == x.size - 1
+        around[last] = x[-1] + np.array([1.0, 0.5, 0.0]) * (x[-2] - x[-1])
+        around[inner] = _polish(log_density, brackets[inner], grid.log[rows[inner]], sign[inner])
+        places = _on_a_lattice(log_density, around, sign, outer, (x[0], x[-1]))
+    logs, m = log_density(places), peaks.size
     return Extrema(places[:m], logs[:m], places[m:], logs[m:])
 
 
-def _next_to_end(log_density: Function, end: float, close: float) -> float:
-    """Locate the maximum that is at an end of the grid or between that and the next argument, which is very close."""
-    x = np.array([[end, 0.5 * (end + close), close]])
-    vertex = float(_vertex(x, log_density(x[0])[None])[0][0])
-    inside = (vertex - end) / (close - end)
-    # What rounding alone could move away from a bound is at the bound.
-    return min(vertex, close, key=lambda place: abs(place - end)) if inside > 1e-3 else end
-
-
 def _polish(log_density: Function, x: Array, log: Array, sign: Array) -> Array:
-    """Locate a maximum (sign 1) or minimum (-1) in each of the brackets (m, 3), to about 1e-9 of the width of a peak.
+    """Return three arguments close to the maximum (sign 1) or minimum (-1) in each of the brackets (m, 3).
 
     A step evaluates around the vertex of a parabola, and in the middle of both sides: a bad vertex costs only time.
     """
@@ -244,10 +238,8 @@ def _polish(log_density: Function, x: Array, log: Array, sign: Array) -> Array:
         kept = np.column_stack([np.maximum(first - 1, 0), (first + last) // 2, np.minimum(last + 1, 7)])
         x[left] = np.take_along_axis(everything, kept, axis=1)
         value[left] = np.take_along_axis(values, kept, axis=1)
-    # Two points of a bracket can be too close together for a slope.
-    around = np.clip(x[:, 1:2] + 0.5 * goal[:, None] * np.arange(-1.0, 2.0), outer[:, :1], outer[:, 1:])
-    value = sign[:, None] * log_density(around.ravel()).reshape(around.shape)
-    return _on_a_lattice(log_density, around, value, sign, outer)
+    # Evenly apart: two points of a bracket can be too close together for a slope.
+    return np.clip(x[:, 1:2] + 0.5 * goal[:, None] * np.arange(-1.0, 2.0), outer[:, :1], outer[:, 1:])
 
 
 def _vertex(x: Array, value: Array) -> tuple[Array, Array]:
@@ -260,18 +252,26 @@ def _vertex(x: Array, value: Array) -> tuple[Array, Array]:
     return np.where(usable, vertex, x[:, 1]), np.where(usable, curvature, 0.0)
 
 
-def _on_a_lattice(log_density: Function, x: Array, value: Array, sign: Array, outer: Array) -> Array:
-    """Vertices of last parabolas through points of a lattice, which do not depend on how the brackets were found."""
-    places, curvature = _vertex(x, value)
+def _on_a_lattice(log_density: Function, x: Array, sign: Array, outer: Array, ends: tuple[float, float]) -> Array:
+    """Vertices of last parabolas through points of a lattice, which do not depend on how the arguments were found.
+
+    They are right to about 1e-9 of the width of a peak. `x` (m, 3) are close to the extrema, which lie between `outer`
+    (m, 2); no argument may be outside the `ends`.
+    """
+    places, curvature = _vertex(x, sign[:, None] * log_density(x.ravel()).reshape(x.shape))
+    places = np.clip(places, outer[:, 0], outer[:, 1])
     # Near the vertex 2^-15 of the peak's width balances rounding and the cubic term: both are about 1e-11 of it.
     with np.errstate(divide="ignore"):
         step = np.exp2(np.floor(-0.5 * np.log2(-curvature)) - 15.0)
     step = np.maximum(step, np.exp2(np.ceil(np.log2(1024.0 * np.spacing(np.abs(places))))))
     left = np.flatnonzero(8.0 * step < outer[:, 1] - outer[:, 0])
-    step = step[left, None]
-    lattice = np.round(places[left, None] / step) * step + step * np.arange(-1.0, 2.0)
-    values = sign[left, None] * log_density(lattice.ravel()).reshape(lattice.shape)
-    found, curvature = _vertex(lattice, values)
-    good = (curvature < 0.0) & (np.abs(found - places[left]) < 2.0 * step[:, 0])
+    step = step[left]
+    centre = np.clip(np.round(places[left] / step) * step, ends[0] + step, ends[1] - step)
+    lattice = np.clip(centre[:, None] + step[:, None] * np.arange(-1.0, 2.0), *ends)
+    found, curvature = _vertex(lattice, sign[left, None] * log_density(lattice.ravel()).reshape(lattice.shape))
+    for end in ends:
+        # What rounding alone could move away from a bound is at the bound.
+        found[np.abs(found - end) < 1e-3 * step] = end
+    good = (curvature < 0.0) & (np.abs(found - places[left]) < 2.0 * step)
     places[left[good]] = found[good]
     return np.clip(places, outer[:, 0], outer[:, 1])
