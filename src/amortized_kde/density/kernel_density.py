@@ -540,9 +540,8 @@ class KernelDensity:
         ----------
         prominence : float
             Report modes from which the density falls by at least this fraction of the highest density before it rises
-            to a higher one, 0 to 1. The default, 0.05, leaves out ripples, which even good bandwidths have: of 200
-            normal samples with n = 200, `sheather-jones` shows a second mode in 16 % at 0 and in 2 % at 0.05,
-            `silverman` in 31 % and 0.5 %. At 0 all modes are reported, which takes longer.
+            to a higher one, 0 to 1. The default, 0.05, leaves out ripples, which are common even with good bandwidths.
+            At 0 all modes are reported, which takes longer.
 
         Returns
         -------
