@@ -11,7 +11,7 @@ from amortized_kde.errors import InvalidParameterError
 INF = math.inf
 # Bounds around, at and beyond the location 3 with scale 1.5.
 LIMITS = [(-INF, INF), (0.0, INF), (3.0, INF), (4.0, INF), (200.0, INF), (-1e5, INF), (-INF, 10.0), (-INF, -50.0)]
-CUT = [*LIMITS, (0.0, 10.0)]
+CUT = [*LIMITS, (0.0, 10.0), (2.9, 3.05), (200.0, 201.0), (3.0, 1e9), (-1e12, 2.0)]
 
 
 class Precise:
@@ -19,7 +19,6 @@ class Precise:
 
     def __init__(self, lower, upper, location=3.0, scale=1.5):
         self.lower, self.upper, self.location, self.scale = map(mpmath.mpf, (lower, upper, location, scale))
-        self.uniform = math.isfinite(lower) and math.isfinite(upper)
 
     def free(self, x):
         x = mpmath.mpf(x)
@@ -29,13 +28,9 @@ class Precise:
         return mpmath.mpf(1) / 2 + (y / (1 + y * y) + mpmath.atan(y)) / mpmath.pi
 
     def below(self, x):
-        if self.uniform:
-            return (mpmath.mpf(x) - self.lower) / (self.upper - self.lower)
         return (self.free(x) - self.free(self.lower)) / (self.free(self.upper) - self.free(self.lower))
 
     def density(self, x):
-        if self.uniform:
-            return 1 / (self.upper - self.lower)
         y = (mpmath.mpf(x) - self.location) / self.scale / mpmath.sqrt(3)
         peak = 2 / (mpmath.pi * mpmath.sqrt(3) * self.scale)
         return peak / (1 + y * y) ** 2 / (self.free(self.upper) - self.free(self.lower))
@@ -123,11 +118,14 @@ def test_standard_deviation_against_quadrature(lower, upper):
 def test_standard_deviation_against_scipy():
     theirs = stats.t(3, -2.0, 0.3)
     assert Background(-INF, INF, location=-2.0, scale=0.3).std() == pytest.approx(theirs.std(), rel=1e-14)
-    for lower, upper in ((-2.5, INF), (-INF, -1.0)):
+    for lower, upper in ((-2.5, INF), (-INF, -1.0), (-2.5, -1.0), (-2.01, -1.99)):
         b = Background(lower, upper, location=-2.0, scale=0.3)
         about = lambda x, b=b: (x - b.mean()) ** 2  # noqa: E731
         assert b.std() ** 2 == pytest.approx(theirs.expect(about, lb=lower, ub=upper, conditional=True), rel=1e-7)
-    assert Background(1.0, 5.0, math.nan, math.nan).std() == pytest.approx(stats.uniform(1.0, 4.0).std(), rel=1e-15)
+    # A narrow interval is uniform.
+    assert Background(1.0, 1.0 + 1e-6, 1.0, 1.0).std() == pytest.approx(stats.uniform(1.0, 1e-6).std(), rel=1e-9)
+    # Far bounds change nothing.
+    assert Background(-1e300, 1e300, -2.0, 0.3).std() == pytest.approx(theirs.std(), rel=1e-12)
 
 
 @pytest.mark.parametrize(("lower", "upper"), CUT)
@@ -143,8 +141,8 @@ def test_arrays_broadcast():
     rows = {
         "lower": np.array([-INF, 0.0, -INF, 0.0])[:, None],
         "upper": np.array([INF, INF, 9.0, 9.0])[:, None],
-        "location": np.array([1.0, 2.0, 3.0, math.nan])[:, None],
-        "scale": np.array([0.5, 1.0, 2.0, math.nan])[:, None],
+        "location": np.array([1.0, 2.0, 3.0, 4.0])[:, None],
+        "scale": np.array([0.5, 1.0, 2.0, 4.0])[:, None],
     }
     x, p = rng.uniform(-1.0, 10.0, (4, 7)), rng.random((4, 7))
     for function, at in ((log_density, x), (log_cdf, x), (log_sf, x), (quantile, p)):
@@ -171,10 +169,11 @@ def test_special_arguments():
 
 @pytest.mark.parametrize(
     "parts",
-    [(0.0, INF, 1.0, 0.0), (0.0, INF, 1.0, -1.0), (0.0, INF, 1.0, INF), (-INF, INF, INF, 1.0), (2.0, 1.0, 1.0, 1.0)],
+    [
+        *((0.0, INF, 1.0, 0.0), (0.0, INF, 1.0, -1.0), (0.0, INF, 1.0, INF), (-INF, INF, INF, 1.0)),
+        *((2.0, 1.0, 1.0, 1.0), (0.0, 1.0, math.nan, 1.0), (0.0, 1.0, 0.5, math.nan)),
+    ],
 )
 def test_bad_parts(parts):
     with pytest.raises(InvalidParameterError, match="a background needs an interval"):
         Background(*parts)
-    # Between two bounds location and scale do not matter.
-    assert Background(0.0, 1.0, math.nan, math.nan).mean() == 0.5

@@ -1,8 +1,7 @@
 """The broad background of a density, for values that no kernel foresees.
 
-Between two finite bounds it is uniform. Otherwise it is Student's t with three degrees of freedom, truncated at the
-finite bound if there is one, and renormalised. The functions take arrays of any shape; bounds, locations and scales
-broadcast against the arguments. `Background` is one of them.
+It is Student's t with three degrees of freedom, truncated at the finite bounds and renormalised. The functions take
+arrays of any shape; bounds, locations and scales broadcast against the arguments. `Background` is one of them.
 """
 
 import math
@@ -31,8 +30,28 @@ def _standard(x: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
     return np.asarray((np.asarray(x, float) - location) / np.multiply(scale, _SQRT_3))
 
 
-def _is_uniform(lower: ArrayLike, upper: ArrayLike) -> Flags:
+def _has_both(lower: ArrayLike, upper: ArrayLike) -> Flags:
     return np.isfinite(lower) & np.isfinite(upper)
+
+
+def _log_inside(lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
+    """Logarithm of the mass of the whole t between the bounds."""
+    start, end, gap = _ends(lower, upper, location, scale)
+    # The term of an open side is 0.
+    return np.where(
+        _has_both(lower, upper),
+        _log_between(start, end, gap),
+        _log_upper(_standard(lower, location, scale)) + _log_upper(-_standard(upper, location, scale)),
+    )
+
+
+def _ends(lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> tuple[Array, Array, Array]:
+    """Both bounds in units of the scale and the distance between them; -1, 1 and 2 unless both are finite."""
+    both = _has_both(lower, upper)
+    width = np.where(both, np.subtract(upper, lower), 1.0) / np.multiply(scale, _SQRT_3)
+    start, end = _standard(lower, location, scale), _standard(upper, location, scale)
+    found = (np.where(both, start, -1.0), np.where(both, end, 1.0), np.where(both, width, 2.0))
+    return tuple(np.broadcast_arrays(*found))  # type: ignore[return-value]
 
 
 def log_density(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
@@ -43,15 +62,12 @@ def log_density(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: A
     >>> log_density([0.0, 1.0], lower=-np.inf, upper=np.inf, location=0.0, scale=1.0).round(4)
     array([-1.0009, -1.5763])
     >>> log_density(3.0, lower=[0.0, -np.inf], upper=[4.0, 4.0], location=0.0, scale=1.0).round(4)
-    array([-1.3863, -3.7594])
+    array([-3.0519, -3.7594])
     """
     x = np.asarray(x, float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # At most one side of a Student's t is truncated; the term of an open side is 0.
-        inside = _log_upper(_standard(lower, location, scale)) + _log_upper(-_standard(upper, location, scale))
-        constant = _LOG_PEAK - np.log(np.multiply(scale, _SQRT_3)) - inside
-        student = constant - 4.0 * np.log(np.hypot(1.0, _standard(x, location, scale)))
-        log = np.where(_is_uniform(lower, upper), -np.log(np.subtract(upper, lower)), student)
+        constant = _LOG_PEAK - np.log(np.multiply(scale, _SQRT_3)) - _log_inside(lower, upper, location, scale)
+        log = constant - 4.0 * np.log(np.hypot(1.0, _standard(x, location, scale)))
     return np.asarray(np.where((x < lower) | (x > upper), -math.inf, np.where(np.isnan(x), x, log)))
 
 
@@ -69,9 +85,8 @@ def log_cdf(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: Array
         from_open = _log_upper(-y) - _log_upper(-end)
         gap = np.where(np.isfinite(lower), np.maximum(x - lower, 0.0), 0.0) / np.multiply(scale, _SQRT_3)
         from_bound = _log_between(np.broadcast_to(np.where(np.isfinite(start), start, 0.0), gap.shape), y, gap)
-        student = np.where(np.isfinite(lower), from_bound - _log_upper(start), from_open)
-        uniform = np.log(np.subtract(x, lower) / np.subtract(upper, lower))
-        log = np.minimum(np.where(_is_uniform(lower, upper), uniform, student), 0.0)
+        from_bound = from_bound - _log_inside(lower, upper, location, scale)
+        log = np.minimum(np.where(np.isfinite(lower), from_bound, from_open), 0.0)
     return np.asarray(np.where(x <= lower, -math.inf, np.where(x >= upper, 0.0, np.where(np.isnan(x), x, log))))
 
 
@@ -104,23 +119,20 @@ def _lower_quantile(p: Array, lower: Array, upper: Array, location: Array, scale
     start, end = _standard(lower, location, scale), _standard(upper, location, scale)
     from_open = location - unit * _upper_quantile(np.log(p) + _log_upper(-end))
     start = np.where(np.isfinite(start), start, 0.0)
-    gap, y = _quantile_above(p, start)
+    gap, y = _quantile_above(np.log(p) + _log_inside(lower, upper, location, scale), start)
     # Near the bound rounding spoils the difference of two places, far from it their sum.
     from_bound = np.where(gap < np.abs(y), lower + unit * gap, location + unit * y)
-    student = np.where(np.isfinite(lower), from_bound, from_open)
-    uniform = lower + p * np.subtract(upper, lower)
-    return np.asarray(np.where(p > 0.0, np.where(_is_uniform(lower, upper), uniform, student), lower))
+    return np.asarray(np.where(p > 0.0, np.where(np.isfinite(lower), from_bound, from_open), lower))
 
 
-def _quantile_above(p: Array, start: Array) -> tuple[Array, Array]:
-    """The y with p <= 1/2 of the mass above `start` between `start` and y: y - start, and y."""
-    log_mass = np.log(p) + _log_upper(start)
-    below, above = np.exp(_log_upper(-start)) + np.exp(log_mass), np.exp(_log_upper(start)) * (1.0 - p)
+def _quantile_above(log_mass: Array, start: Array) -> tuple[Array, Array]:
+    """The y with this mass, at most half of all above `start`, between `start` and y: y - start, and y."""
+    log_mass, start = np.broadcast_arrays(np.minimum(log_mass, _log_upper(start) - math.log(2.0)), start)
+    below, above = (sign * np.exp(log_mass) + np.exp(_log_upper(-sign * start)) for sign in (1.0, -1.0))
     y = np.where(below < 0.5, -1.0, 1.0) * _upper_quantile(np.log(np.minimum(below, above)))
     gap = np.exp(log_mass - _LOG_PEAK + 4.0 * np.log(np.hypot(1.0, start)))
     # Across a small gap the density hardly changes; four Newton steps in the logarithm of the gap make it exact.
     near = gap < 0.01 * np.hypot(1.0, start)
-    start = np.broadcast_to(start, gap.shape)
     for _ in range(4):
         found = _log_between(start, start + gap, gap)
         slope = gap * np.exp(_LOG_PEAK - 4.0 * np.log(np.hypot(1.0, start + gap)) - found)
@@ -134,15 +146,10 @@ def mean(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: Arra
     Examples
     --------
     >>> mean(lower=[0.0, 0.0], upper=[4.0, np.inf], location=0.0, scale=1.0).round(4)
-    array([2.    , 1.1027])
+    array([0.9553, 1.1027])
     """
-    start, end = _standard(lower, location, scale), -_standard(upper, location, scale)
-    with np.errstate(invalid="ignore"):
-        # Truncation shifts the mean away from the bound; an open side does not.
-        shift = _upper_moments(start)[0] - _upper_moments(end)[0]
-        student = np.asarray(location) + np.multiply(scale, _SQRT_3) * shift
-        middle = 0.5 * np.asarray(lower, float) + 0.5 * np.asarray(upper, float)
-    return np.asarray(np.where(_is_uniform(lower, upper), middle, student))
+    first = _moments(lower, upper, location, scale)[0]
+    return np.asarray(np.asarray(location) + np.multiply(scale, _SQRT_3) * first)
 
 
 def std(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
@@ -151,15 +158,9 @@ def std(*, lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: Array
     Examples
     --------
     >>> std(lower=[0.0, 0.0, -np.inf], upper=[4.0, np.inf, np.inf], location=0.0, scale=1.0).round(4)
-    array([1.1547, 1.3357, 1.7321])
+    array([0.809 , 1.3357, 1.7321])
     """
-    start, end = _standard(lower, location, scale), -_standard(upper, location, scale)
-    # At most one side of a Student's t is truncated; without bounds all of it lies above minus infinity.
-    first, second = _upper_moments(np.where(np.isfinite(lower), start, end))
-    student = np.multiply(scale, _SQRT_3) * np.sqrt(second - first * first)
-    with np.errstate(invalid="ignore"):
-        width = np.subtract(upper, lower)
-    return np.asarray(np.where(_is_uniform(lower, upper), width / math.sqrt(12.0), student))
+    return np.asarray(np.multiply(scale, _SQRT_3) * np.sqrt(_moments(lower, upper, location, scale)[1]))
 
 
 @dataclass(frozen=True)
@@ -169,13 +170,12 @@ class Background:
     Raises
     ------
     InvalidParameterError
-        If the lower bound is not below the upper, or a side is open and the location is not finite or the scale not
-        positive and finite.
+        If the lower bound is not below the upper, the location is not finite, or the scale not positive and finite.
 
     Examples
     --------
     >>> Background(0.0, 4.0, location=1.0, scale=1.0).log_density(3.0).round(4)
-    np.float64(-1.3863)
+    np.float64(-2.4414)
     """
 
     lower: float
@@ -185,9 +185,9 @@ class Background:
 
     def __post_init__(self) -> None:
         usable = math.isfinite(self.location) and 0.0 < self.scale < math.inf
-        if not self.lower < self.upper or not (usable or _is_uniform(self.lower, self.upper)):
+        if not (self.lower < self.upper and usable):
             raise InvalidParameterError(
-                f"a background needs an interval, and on open sides a finite location and a positive scale, not {self}."
+                f"a background needs an interval, a finite location and a positive scale, not {self}."
             )
 
     def mirrored(self) -> "Background":
@@ -263,6 +263,36 @@ def _upper_quantile(log_q: Array) -> Array:
     for _ in range(_NEWTON_STEPS):
         angle = angle - (angle + np.sin(angle) - target) / (1.0 + np.cos(angle))
     return np.asarray(np.where(few, np.exp(log_y), np.tan(0.5 * angle)))
+
+
+def _moments(lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> tuple[Array, Array]:
+    """Mean, as a distance from the location, and variance of the truncated t, in units of sqrt 3 scales."""
+    start, end = _standard(lower, location, scale), _standard(upper, location, scale)
+    low, high, gap = _ends(lower, upper, location, scale)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # One side of the mirror image where the upper bound is the finite one; without bounds, the whole line.
+        first, second = _upper_moments(np.where(np.isfinite(lower), start, -end))
+        first = np.where(np.isfinite(lower), first, -first)
+        # Between two bounds: the integral of y is (1 / (1 + low^2) - 1 / (1 + high^2)) / pi.
+        mass, (below, above) = np.exp(_log_between(low, high, gap)), (np.hypot(1.0, low), np.hypot(1.0, high))
+        centre = gap / below / above * ((low + high) / below / above) / (math.pi * mass)
+        square = (_second_integral(high) - _second_integral(low)) / mass
+    # Where the interval is narrow its terms would cancel, and quadrature is exact.
+    narrow = gap < 0.5 * np.maximum(1.0, np.minimum(np.abs(low), np.abs(high)))
+    near, from_low = np.where(narrow, low, 0.0)[..., None], 0.5 * np.where(narrow, gap, 1.0)[..., None] * (1.0 + _NODES)
+    ratio = np.hypot(1.0, near) / np.hypot(1.0, near + from_low)
+    weights = _WEIGHTS * ratio**4 / np.sum(_WEIGHTS * ratio**4, axis=-1, keepdims=True)
+    middle = np.sum(weights * from_low, axis=-1)
+    centre = np.where(narrow, low + middle, centre)
+    spread = np.sum(weights * (from_low - middle[..., None]) ** 2, axis=-1)
+    both = _has_both(lower, upper)
+    variance = np.where(both, np.where(narrow, spread, square - centre * centre), second - first * first)
+    return np.where(both, centre, first), variance
+
+
+def _second_integral(y: Array) -> Array:
+    """An antiderivative of y^2 times the density."""
+    return np.asarray((np.arctan(y) - y / np.hypot(1.0, y) / np.hypot(1.0, y)) / math.pi)
 
 
 def _upper_moments(y: Array) -> tuple[Array, Array]:

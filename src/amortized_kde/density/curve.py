@@ -9,7 +9,6 @@ every v >= u. So kernels that are narrow, but low beside the highest density, ne
 can hide between two arguments.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -67,7 +66,7 @@ class Curve:
     def _background_errors(self, a: Array, b: Array, finest: float, most: float) -> Array:
         """Errors of Student's t with three degrees of freedom, of which |b''| <= 20 b / (3 scale^2 + t^2)."""
         back = self.background
-        if back is None or self.epsilon == 0.0 or math.isfinite(back.upper - back.lower):
+        if back is None or self.epsilon == 0.0:
             return np.zeros(a.size)
         nearest = np.clip(back.location, a, b)
         height = self.epsilon * np.exp(back.log_density(nearest)) * (b - a > finest * back.scale)

@@ -53,7 +53,7 @@ class _Grid:
         return np.exp(self.log)
 
     def divide(self, wanted: Array) -> bool:
-        """Divide every cell into so many parts, and say whether any was divided."""
+        """Divide every cell into this number of parts; return whether any was divided."""
         # Cells of a few float64 numbers stay.
         parts = np.where(np.diff(self.x) > 64.0 * np.spacing(np.abs(self.x).max()), wanted, 1.0).astype(np.int64)
         if parts.max(initial=1) == 1:

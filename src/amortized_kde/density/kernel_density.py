@@ -145,7 +145,7 @@ class KernelDensity:
         >>> d.local_bandwidths.round(4)
         array([0.1   , 0.1414, 0.2   ])
         >>> round(d.pdf(0.25), 4)
-        2.1786
+        2.189
         """
         points = sample.values
         check_inside(points, bounds)
@@ -593,7 +593,7 @@ class KernelDensity:
         """Ascending arguments with all modes between the first and the last: some points, and the background's."""
         ranks = np.linspace(0, self.points.size - 1, _STARTS).astype(np.int64)
         starts = self.points[ranks]
-        if self.background is not None and self.epsilon > 0.0 and None in self.bounds:
+        if self.background is not None and self.epsilon > 0.0:
             starts = np.append(starts, np.clip(self.background.location, *self.support()))
         return np.unique(starts)
 

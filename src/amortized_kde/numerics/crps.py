@@ -90,10 +90,8 @@ def _student(y: float) -> float:
 
 @compiled
 def _background(x: float, lower: float, upper: float, location: float, scale: float) -> float:
-    """Return the distribution function of the background; a Student's t has at most one finite bound."""
+    """Return the distribution function of the background, a Student's t between the bounds."""
     x = max(min(x, upper), lower)
-    if upper - lower < math.inf:
-        return (x - lower) / (upper - lower)
     unit = _SQRT_3 * scale
     below = _student((lower - location) / unit)
     return (_student((x - location) / unit) - below) / (_student((upper - location) / unit) - below)

@@ -47,16 +47,52 @@ def test_names_and_numbers():
     assert found.of_samples.shape == (1, len(SAMPLE_FEATURES))
     assert found.of_points.shape == (4, len(POINT_FEATURES))
     assert found.of_samples[0, SAMPLE_FEATURES.index("log n")] == pytest.approx(math.log(4.0))
-    assert found.of_samples[0, SAMPLE_FEATURES.index("ties")] == pytest.approx(1.0 / 3.0)
+    spacings = np.array([1.0, 2.0, 0.0]) * 4.0 / found.scales[0]
+    assert found.of_samples[0, SAMPLE_FEATURES.index("ties")] == pytest.approx(np.mean(0.01 / (0.01 + spacings)))
     assert np.isfinite(found.of_samples).all()
     assert np.isfinite(found.of_points).all()
 
 
 def test_bounds_far_away_are_as_good_as_none():
     x = np.random.default_rng(1).normal(1.0, 0.3, 30)
-    far, none = one(x, (-1e9, 1e9)), one(x)
+    far, none = one(x, (-1e12, 1e12)), one(x)
     np.testing.assert_allclose(far.of_samples, none.of_samples, atol=1e-9)
     np.testing.assert_allclose(far.of_points, none.of_points, atol=1e-9)
+
+
+def test_a_bound_fades_out_as_it_recedes():
+    x, column = np.random.default_rng(1).normal(1.0, 0.3, 30), SAMPLE_FEATURES.index("nearer bound")
+    found = [one(x, (x.min() - 10.0**k, math.inf)).of_samples[0, column] for k in np.arange(-2.0, 6.0, 0.25)]
+    steps = np.diff(found)
+    # Up to some tens of spreads it follows the logarithm of the distance; then the steps shrink to nothing.
+    assert np.all(steps > 0.0)
+    assert steps[0] == pytest.approx(0.25 * math.log(10.0), rel=0.01)
+    assert steps[-1] < 1e-4
+    assert found[-1] == pytest.approx(one(x).of_samples[0, column], abs=1e-4)
+
+
+def test_features_move_gradually_where_a_tie_opens():
+    x = np.round(np.random.default_rng(2).normal(size=41), 1)
+    moved = x.copy()
+    moved[np.flatnonzero(x == np.median(x))[0]] += 1e-6 * x.std()
+    np.testing.assert_allclose(one(moved).of_samples, one(x).of_samples, atol=0.02)
+    np.testing.assert_allclose(np.sort(one(moved).of_points, axis=0), np.sort(one(x).of_points, axis=0), atol=0.02)
+
+
+@pytest.mark.parametrize("draw", ["normal", "exponential", "uniform"])
+def test_the_cross_validated_bandwidth_is_near_that_of_all_bandwidths(draw):
+    x = getattr(np.random.default_rng(3), draw)(size=1000)
+    found = one(x)
+    h = found.scales[0] * 2.0 ** found.of_samples[0, SAMPLE_FEATURES.index("cross-validated bandwidth")]
+    grid = h * 2.0 ** np.arange(-2.0, 2.1, 0.25)
+
+    def left_out(bandwidth):
+        kernels = norm.pdf((x[:, None] - x) / bandwidth) / bandwidth
+        np.fill_diagonal(kernels, 0.0)
+        return np.mean(np.log(0.02 / bandwidth / math.sqrt(2.0 * math.pi) + kernels.sum(axis=1)))
+
+    best = grid[np.argmax([left_out(bandwidth) for bandwidth in grid])]
+    assert abs(math.log2(h / best)) <= 0.5
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from amortized_kde.learned.store import load_model
 @pytest.fixture(scope="module")
 def features():
     rng = np.random.default_rng(5)
-    return rng.normal(size=(9, 94)), rng.integers(1, 500, 9), rng.normal(size=(37, 80)), np.sort(rng.integers(0, 9, 37))
+    return rng.normal(size=(9, 96)), rng.integers(1, 500, 9), rng.normal(size=(37, 80)), np.sort(rng.integers(0, 9, 37))
 
 
 def relu(x):

@@ -127,8 +127,39 @@ def test_clusters_narrower_than_the_finest_bandwidth_get_a_warning_but_ties_do_n
         akde.fit(np.repeat([0.0, 1.0], 50))
 
 
+def test_data_over_decades_get_a_warning_that_names_the_remedy():
+    rng = np.random.default_rng(4)
+    x = 10.0 ** rng.uniform(-6.0, 6.0, 500)
+    for values, bounds in ((x, (0, None)), (x, None), (-x, None), (7.0 - x, (None, 7.0))):
+        with pytest.warns(UnlikeTrainingWarning, match="span decades: fit their logarithms"):
+            akde.fit(values, bounds=bounds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        akde.fit(np.log10(x))
+        akde.fit(x[(x > 1e-1) & (x < 10.0)], bounds=(0, None))
+        # Both signs, and a bound elsewhere: these are not decades from anywhere.
+        akde.fit(np.concatenate([x[:5], -x[5:10]]) * 1e-3 + rng.normal(size=10))
+
+
+def test_moments_are_sane_with_bounds_far_away():
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        x = rng.normal(2.0, 0.4, 60)
+        d = akde.fit(x, bounds=(0, 1e9))
+        assert abs(d.mean() - x.mean()) < 0.05 * x.std()
+        assert 0.95 < d.std() / x.std(ddof=1) < 1.25
+    percentages = rng.normal(8.0, 0.9, 10)
+    assert akde.fit(percentages, bounds=(0, 100)).std() < 2.0 * percentages.std(ddof=1)
+
+
+def test_a_handful_of_values_gets_no_needles():
+    d = akde.fit([170, 165, 180, 172, 168, 175])
+    y = d.pdf(np.union1d(np.linspace(160.0, 185.0, 2001), d.points))
+    assert np.sum((y[1:-1] > y[:-2]) & (y[1:-1] >= y[2:])) == 1
+
+
 def test_ways_are_read_off_the_flags():
-    flags = np.zeros(7, bool)
+    flags = np.zeros(8, bool)
     assert ways_unlike(flags) == []
     flags[[0, 2]] = True
     assert len(ways_unlike(flags)) == 2

@@ -32,13 +32,26 @@ FEATURE_EXPONENTS = np.arange(8.0, -16.5, -1.0)
 # The rungs of the prediction: half an octave apart where most samples have theirs. Two kernels an octave apart, mixed
 # to the width between them, have a tenth more variance than one of that width.
 RUNG_EXPONENTS = np.sort(np.concatenate([FEATURE_EXPONENTS, np.arange(0.5, -6.0, -1.0)]))[::-1]
+# Local densities at bandwidths below this fraction of the standard deviation (100/n times it in large samples) fade
+# into those at the next wider one, from this rung on: else the estimate would jump where two equal values move apart.
+_FINEST, _FINEST_SIZE, _FADING_FROM = 4e-6, 100.0, 19
 _PROBABILITIES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4])
 # Rungs at which points have a one-sidedness (2^2 to 2^-8) and a mean over their region (2^2 to 2^-12).
 _ONE_SIDED_RUNGS = slice(6, 17)
 _REGION_RUNGS = slice(6, 21)
 _REGIONS = (NEAR, AROUND)
-# Distances to a bound are clipped to these, in units of the scale.
-_NEAREST, _FARTHEST = 1e-5, 1e3
+# Exponents between which the bandwidth that is best by likelihood cross-validation is sought, and a weak prior for it,
+# normal in octaves, which decides where a sample says little.
+_SOUGHT = np.arange(3.0, -8.1, -0.25)
+_LIKELY, _LIKELY_SD = -1.5, 2.5
+# In units of the scale: a distance d to a bound counts as d / (1 + d / _FAR) + _NEAREST, so that a bound fades out as
+# it recedes, and no bound is the limit.
+_NEAREST, _FAR = 1e-5, 20.0
+# From this many decades between the quantiles at 0.1 and 0.9, counted from a bound or from 0, data belong on a log
+# axis; of fewer values these quantiles say little.
+_DECADES, _DECADES_SIZE = 3.5, 50
+# A spacing of s times the mean one counts as _TIE / (_TIE + s) of a tie, so that ties come and go gradually.
+_TIE = 0.01
 
 CONVENTIONS = {
     "frame": "origin: median; unit: sqrt(sd x IQR/1.349), with IQR/1.349 at least sd/1024; for a constant sample a "
@@ -99,10 +112,39 @@ class Summary:
         return _log_distance((low - self.lower) / self.unit), _log_distance((self.upper - high) / self.unit)
 
     @cached_property
+    def cross_validated(self) -> Array:
+        """Mean and log sd of log2 h, (samples, 2), if the leave-one-out likelihood is taken for a likelihood.
+
+        At large n it is the bandwidth with the best leave-one-out score; here, unlike that, it is smooth in the values.
+        """
+        # Not by matrix products, whose last bits depend on the number of samples.
+        log_score = np.einsum("tk,kj->tj", self.density_mean, _INTERPOLATION) - math.log(2.0) * _SOUGHT
+        log = self.trained_n[:, None] * log_score - 0.5 * ((_SOUGHT - _LIKELY) / _LIKELY_SD) ** 2
+        weight = np.exp(log - log.max(axis=1, keepdims=True))
+        weight /= weight.sum(axis=1, keepdims=True)
+        mean = np.sum(weight * _SOUGHT, axis=1)
+        variance = np.sum(weight * (_SOUGHT - mean[:, None]) ** 2, axis=1)
+        return np.stack([mean, 0.5 * np.log(variance + 1e-3)], axis=1)
+
+    @cached_property
     def signed(self) -> Array:
         """The columns of `SIGNED`."""
         return np.column_stack([feature(self) for feature in SIGNED.values()])
 
+
+def _interpolation() -> Array:
+    """Weights (rungs, sought) of the cubic through the four rungs around each exponent that is sought."""
+    out = np.zeros((FEATURE_EXPONENTS.size, _SOUGHT.size))
+    for j, exponent in enumerate(_SOUGHT):
+        first = int(np.searchsorted(-FEATURE_EXPONENTS, -exponent, side="right")) - 2
+        knots = FEATURE_EXPONENTS[first : first + 4]
+        for k in range(4):
+            others = np.delete(knots, k)
+            out[first + k, j] = np.prod((exponent - others) / (knots[k] - others))
+    return out
+
+
+_INTERPOLATION = _interpolation()
 
 # Names of columns, and the function that computes them, (samples,) or (samples, columns).
 Features = dict[tuple[str, ...], Callable[[Summary], Array]]
@@ -139,6 +181,7 @@ OF_SAMPLE: Features = {
     tuple(f"|{name}|" for name in _SIGNED_NAMES): lambda s: np.abs(s.signed),
     tuple(f"{name} x skewness" for name in _SIGNED_NAMES[1:]): lambda s: s.signed[:, 1:] * s.signed[:, :1],
     tuple(f"{name} x bounds" for name in _SIGNED_NAMES[3:]): lambda s: s.signed[:, 3:] * s.signed[:, 2:3],
+    ("cross-validated bandwidth", "its log sd"): lambda s: s.cross_validated,
     tuple(f"mean local density at {rung}" for rung in _RUNGS): lambda s: s.density_mean,
     tuple(f"sd of local density at {rung}" for rung in _RUNGS): lambda s: np.sqrt(s.density_variance + 1e-6),
 }
@@ -175,6 +218,8 @@ class Description:
         Whether a sample has a scale.
     narrow : ndarray of bool, of shape (samples,)
         Whether the middle half, or clusters, though not constant, are narrower than the finest bandwidth.
+    decades : ndarray of bool, of shape (samples,)
+        Whether the values span decades, counted from a bound or, if all are of one sign, from 0.
     sizes : ndarray of shape (samples,)
         Effective sizes of the values that are described.
     locations, scales : ndarray of shape (samples,)
@@ -194,6 +239,7 @@ class Description:
 
     usable: Flags
     narrow: Flags
+    decades: Flags
     sizes: Array
     locations: Array
     scales: Array
@@ -226,8 +272,9 @@ def describe(
     placed = place_anchors(samples, counts)
     of_points = (scratch or Scratch()).take("points", placed.ranks.size, len(POINT_FEATURES))
     _fill_local_densities(samples, counts, (lower, upper), unit, placed, of_points, threads)
+    _fade_finest(n, sd, unit, placed, of_points)
     density_mean, density_variance = _fill_regions(samples, placed, of_points)
-    spacings = _spacings(samples, counts, unit, placed)
+    spacings, equal = _spacings(samples, counts, unit, placed)
     summary = Summary(
         *(n, raw[:, 1], sd, raw[:, 3], raw[:, 4], median, at[:, :count], at[:, count + 3 :]),
         *(unit, lower, upper, spacings, density_mean, density_variance),
@@ -235,13 +282,33 @@ def describe(
     _fill_positions(samples, placed, summary, of_points)
     narrow = (iqr > 0.0) & (iqr < unit * 2.0 ** FEATURE_EXPONENTS[-1])
     # The finest kernel reaches a quarter of the sample around most points, and not because of ties.
-    narrow |= (density_mean[:, -1] > np.log(0.25 * np.maximum(n, 8.0))) & (spacings[:, 3] < 0.5)
+    narrow |= (density_mean[:, -1] > np.log(0.25 * np.maximum(n, 8.0))) & (equal < 0.5)
     of_samples = np.column_stack([feature(summary) for feature in OF_SAMPLE.values()])
     anchors, offsets, masses = placed[:3]
     if chosen:
         anchors, masses = in_full_samples(anchors, offsets, masses, full, chosen)
     bandwidths = unit[:, None] * 2.0**RUNG_EXPONENTS
-    return Description(usable, narrow, n, median, unit, bandwidths, anchors, offsets, masses, of_points, of_samples)
+    decades = _span_decades(at[:, [0, 3, -4, -1]], lower, upper) & (n >= _DECADES_SIZE)
+    return Description(
+        usable, narrow, decades, n, median, unit, bandwidths, anchors, offsets, masses, of_points, of_samples
+    )
+
+
+def _span_decades(at: Array, lower: Array, upper: Array) -> Flags:
+    """Whether samples span decades, given their quantiles at 0, 0.1, 0.9 and 1."""
+    smallest, _, _, largest = at.T
+    bounded = np.isfinite(lower) | np.isfinite(upper)
+    # Distances from a bound, or from 0 where there is none and all values lie on one side of it.
+    origin_low = np.where(np.isfinite(lower), lower, np.where(bounded | (smallest <= 0.0), np.nan, 0.0))
+    origin_high = np.where(np.isfinite(upper), upper, np.where(bounded | (largest >= 0.0), np.nan, 0.0))
+    wide = np.zeros(len(at), bool)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for near, far in (
+            (at[:, 1] - origin_low, at[:, 2] - origin_low),
+            (origin_high - at[:, 2], origin_high - at[:, 1]),
+        ):
+            wide |= (near > 0.0) & (far / near > 10.0**_DECADES)
+    return wide
 
 
 def _counts(samples: Samples) -> Array:
@@ -260,7 +327,8 @@ def _scales(sd: Array, iqr: Array, value: Array, lower: Array, upper: Array) -> 
 
 
 def _log_distance(distance: Array) -> Array:
-    return np.asarray(np.log(np.clip(distance, 0.0, _FARTHEST) + _NEAREST))
+    near = np.minimum(np.maximum(distance, 0.0), 1e100)
+    return np.asarray(np.log(near / (1.0 + near / _FAR) + _NEAREST))
 
 
 def _fill_local_densities(
@@ -287,6 +355,15 @@ def _fill_local_densities(
     np.log(densities, out=densities)
 
 
+def _fade_finest(n: Array, sd: Array, unit: Array, placed: Anchors, points: Array) -> None:
+    """Blend log local densities at bandwidths h below the resolution d with the next wider: h^2 / (h^2 + d^2) stays."""
+    sample = placed.sample_of_anchor
+    resolution = _FINEST * np.minimum(_FINEST_SIZE / np.maximum(n, 1.0), 1.0) * np.nan_to_num(sd) / unit
+    for k in range(_FADING_FROM, FEATURE_EXPONENTS.size):
+        stays = 1.0 / (1.0 + (resolution * 2.0 ** -FEATURE_EXPONENTS[k]) ** 2)
+        points[:, k] += (1.0 - stays)[sample] * (points[:, k - 1] - points[:, k])
+
+
 def _fill_regions(samples: Samples, placed: Anchors, points: Array) -> tuple[Array, Array]:
     """Write means over regions, and return mean and variance of the log local densities of each sample."""
     pooled = np.zeros((len(samples), 2 * FEATURE_EXPONENTS.size))
@@ -310,15 +387,13 @@ def _fill_positions(samples: Samples, placed: Anchors, summary: Summary, points:
         np.multiply(position, feature[sample], out=column)
 
 
-def _spacings(samples: Samples, counts: Array, unit: Array, placed: Anchors) -> Array:
-    """Mean, sd and skewness of the log-spacings on both sides of the anchors, and the fraction of ties among them."""
+def _spacings(samples: Samples, counts: Array, unit: Array, placed: Anchors) -> tuple[Array, Array]:
+    """Mean, sd and skewness of the log-spacings beside anchors and the fraction of ties; the fraction that is 0."""
     sample, spacing, times = _adjacent_spacings(samples, placed)
     if samples.weights is not None:
         sample, spacing, times = _weighted_spacings(samples, counts, placed, sample, spacing, times)
     spacing = spacing * (samples.effective_sizes / unit)[sample]
-    # With weights, rounding can separate an interpolated value from the value that it equals.
-    tied = spacing <= np.where(samples.unequal, 1e-9, 0.0)[sample]
-    logs = np.log(spacing + 1e-4)
+    tied, logs = _TIE / (_TIE + spacing), np.log(spacing + 1e-4)
 
     def sums(values: Array) -> Array:
         return np.asarray(np.bincount(sample, values, minlength=len(samples)), np.float64)
@@ -330,7 +405,8 @@ def _spacings(samples: Samples, counts: Array, unit: Array, placed: Anchors) -> 
     square = times * off * off
     sd = np.sqrt(sums(square) / number + 1e-2)
     skewness = sums(square * off) / number / sd**3
-    return np.stack([mean, sd, np.clip(skewness, -5.0, 5.0), sums(times * tied) / number], axis=1)
+    of_samples = np.stack([mean, sd, np.clip(skewness, -5.0, 5.0), sums(times * tied) / number], axis=1)
+    return of_samples, sums(times * (spacing == 0.0)) / number
 
 
 def _adjacent_spacings(samples: Samples, placed: Anchors) -> tuple[Index, Array, Array]:

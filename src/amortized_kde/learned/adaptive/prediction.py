@@ -41,8 +41,9 @@ _WORDS = {
     "|skewness|": (1.0, "it is more skewed"),
 }
 _NARROW = "its middle half, or clusters of it, are narrower than the finest bandwidth"
+_DECADES = "its values span decades: fit their logarithms instead"
 # The ways in which a sample can be unlike the training tasks.
-_WAYS = (*(words for _, words in _WORDS.values()), _NARROW)
+_WAYS = (*(words for _, words in _WORDS.values()), _NARROW, _DECADES)
 _CHECKED = [SAMPLE_FEATURES.index(name) for name in _WORDS]
 _SIGNS = np.array([sign for sign, _ in _WORDS.values()])
 # Logarithms of the ladder's bandwidths, relative to the widest.
@@ -253,6 +254,6 @@ def _codes(samples: Samples, found: Description, standards: Standards) -> tuple[
     _, _, low, high = standards.whole[:, _CHECKED]
     end = np.where(_SIGNS > 0.0, high, low)
     far = _SIGNS * (found.of_samples[:, _CHECKED] - end) > _FAR * (high - low)
-    unlike = np.concatenate([far, found.narrow[:, None]], axis=1) & found.usable[:, None]
+    unlike = np.concatenate([far, found.narrow[:, None], found.decades[:, None]], axis=1) & found.usable[:, None]
     scaled = np.where(unlike.any(axis=1), UNLIKE_TRAINING, OK)
     return np.where(found.usable, scaled, np.where(samples.sizes < 2, TOO_FEW, CONSTANT)).astype(np.int64), unlike

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde._types import Array, Index
+from amortized_kde._types import Array, Flags, Index
 from amortized_kde.numerics.gaussian import exp2_nonpositive_single, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.neighbours import inverse_masses
@@ -50,6 +50,19 @@ class Ladder(NamedTuple):
     epsilons: Array
 
 
+class Shape(NamedTuple):
+    """What the roughness of q needs: the true densities f (tasks, m) at the evaluation points, and its weight (tasks,).
+
+    The roughness is the sum of |d_{j+1} - d_j| / max f over neighbouring evaluation points, d = q - f: twice the height
+    of every ripple that the truth does not have, relative to its peak. It also takes evaluation points that are not
+    `judged` (tasks, m), at which q is not scored.
+    """
+
+    truth: Array
+    weight: Array
+    judged: Flags
+
+
 class Scratch(NamedTuple):
     """Memory for one task: a kernel, the sums of kernels and the ratios (1 - eps) / (n q), (m,) each.
 
@@ -71,21 +84,34 @@ class Slopes(NamedTuple):
 def ladder_scores(samples: BoundedSamples, ladder: Ladder, points: Points, *, threads: int | None = None) -> Array:
     """Return the score L (tasks,) in nats, computed in float64 on at most `threads` threads (default: all cores)."""
     slopes = Slopes(np.zeros((0, ladder.shares.shape[1])), np.empty(len(points.at)))
-    return _scores(samples, ladder, points, slopes, np.float64, threads)
+    return _scores(samples, ladder, points, _no_shape(points), slopes, np.float64, threads)
 
 
 def ladder_scores_and_slopes(
-    samples: BoundedSamples, ladder: Ladder, points: Points, *, precision: type[np.floating] = np.float32
+    samples: BoundedSamples,
+    ladder: Ladder,
+    points: Points,
+    shape: Shape | None = None,
+    *,
+    precision: type[np.floating] = np.float32,
 ) -> tuple[Array, Slopes]:
-    """Return the score L (tasks,) in nats and its derivatives, computed in float32, which is faster, or float64."""
+    """Return the score L (tasks,) in nats and its derivatives, computed in float32, which is faster, or float64.
+
+    With a `shape`, the weighted roughness is added to L.
+    """
     slopes = Slopes(np.zeros(ladder.shares.shape), np.empty(len(points.at)))
-    return _scores(samples, ladder, points, slopes, precision, None), slopes
+    return _scores(samples, ladder, points, shape or _no_shape(points), slopes, precision, None), slopes
+
+
+def _no_shape(points: Points) -> Shape:
+    return Shape(np.empty((0, 0)), np.zeros(len(points.at)), np.empty((0, 0), bool))
 
 
 def _scores(
     samples: BoundedSamples,
     ladder: Ladder,
     points: Points,
+    shape: Shape,
     slopes: Slopes,
     precision: type[np.floating],
     threads: int | None,
@@ -94,7 +120,8 @@ def _scores(
     scores = np.empty(count)
 
     def work(start: int, stop: int) -> None:
-        score_rows(samples, ladder, points, Scratch(*np.empty((3, width), precision)), scores, slopes, start, stop)
+        scratch = Scratch(*np.empty((3, width), precision))
+        score_rows(samples, ladder, points, shape, scratch, scores, slopes, start, stop)
 
     run_in_pieces(work, count, operations=float(samples.values.size) * width, threads=threads)
     return scores
@@ -105,13 +132,14 @@ def score_rows(
     samples: BoundedSamples,
     ladder: Ladder,
     points: Points,
+    shape: Shape,
     scratch: Scratch,
     scores: Array,
     slopes: Slopes,
     start: int,
     stop: int,
 ) -> None:
-    """Write L of tasks start .. stop - 1, dL/deps, and dL/dw unless ``slopes.shares`` has no rows.
+    """Write L of tasks start .. stop - 1, with roughness, dL/deps, and dL/dw unless ``slopes.shares`` has no rows.
 
     Rows of `points.at` must ascend; ``slopes.shares`` must be zero.
     """
@@ -155,13 +183,46 @@ def score_rows(
                             slopes.shares[a + 1, k] -= part * slope[k]
             if sweep == 0:
                 scale, eps = 1.0 / (sample.size * _SQRT_2PI), epsilons[t]
+                judged = shape.judged[t].sum() if shape.judged.shape[0] > 0 else count
                 for j in range(count):
+                    if judged < count and not shape.judged[t, j]:
+                        ratios[j] = 0.0
+                        continue
                     p = totals[j] * scale
                     q = (1.0 - eps) * p + eps * background[t, j]
                     score -= math.log(q)
                     epsilon_slope -= (background[t, j] - p) / q
-                    ratios[j] = (1.0 - eps) * scale / (q * count)
-        scores[t], slopes.epsilons[t] = score / count, epsilon_slope / count
+                    ratios[j] = (1.0 - eps) * scale / (q * judged)
+                score, epsilon_slope = score / judged, epsilon_slope / judged
+                if shape.weight[t] > 0.0:
+                    rough, slope_of_rough = _add_roughness(
+                        totals, ratios, scale, eps, background[t], shape.truth[t], shape.weight[t]
+                    )
+                    score += rough
+                    epsilon_slope += slope_of_rough
+        scores[t], slopes.epsilons[t] = score, epsilon_slope
+
+
+@compiled
+def _add_roughness(
+    totals: Floats, ratios: Floats, scale: float, eps: float, background: Array, truth: Array, weight: float
+) -> tuple[float, float]:
+    """Return the weighted roughness and its derivative by eps, and subtract its derivatives by q from the ratios."""
+    per_peak, rough, epsilon_slope, before = weight / truth.max(), 0.0, 0.0, 0.0
+    last = truth.size - 1
+    for j in range(truth.size):
+        p = totals[j] * scale
+        here = (1.0 - eps) * p + eps * background[j] - truth[j]
+        after = 0.0
+        if j < last:
+            step = (1.0 - eps) * totals[j + 1] * scale + eps * background[j + 1] - truth[j + 1] - here
+            rough += abs(step)
+            after = math.copysign(per_peak, step)
+        # A local maximum of q - f counts twice, a minimum minus twice, and an end once.
+        ratios[j] -= (before - after) * (1.0 - eps) * scale
+        epsilon_slope += (before - after) * (background[j] - p)
+        before = after
+    return per_peak * rough, epsilon_slope
 
 
 @compiled

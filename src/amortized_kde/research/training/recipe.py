@@ -150,6 +150,51 @@ _NO_REUSE = Reuse(steps=0, families=0, mixtures=0)
 
 
 @dataclass(frozen=True, kw_only=True)
+class Penalties:
+    """Penalties in bits, added to the score of an adaptive estimate, so that its curve is one that people would draw.
+
+    Attributes
+    ----------
+    roughness, roughness_below, roughness_above : float
+        For ripples that the truth does not have (`ladder_score.Shape`): the penalty at n = 100, its power of 100/n
+        below that size, and its power of n/100 above.
+    spread, spread_below : float
+        For twice the sample's standard deviation: the penalty from n = 30 on, and its power of 30/n below.
+    first, full : int
+        The steps at which the penalties begin to rise from zero, and at which they are whole. Training with them from
+        the start ended far worse.
+    """
+
+    roughness: float
+    roughness_below: float
+    roughness_above: float
+    spread: float
+    spread_below: float
+    first: int
+    full: int
+
+    def at(self, step: int) -> float:
+        """Return the fraction of the penalties at a step.
+
+        Examples
+        --------
+        >>> rising = Penalties(
+        ...     roughness=0.1, roughness_below=0.0, roughness_above=0.0, spread=0.0, spread_below=0.0, first=10, full=20
+        ... )
+        >>> [rising.at(step) for step in (0, 10, 15, 20, 99)]
+        [0.0, 0.0, 0.5, 1.0, 1.0]
+        """
+        if max(self.roughness, self.spread) == 0.0:
+            return 0.0
+        return min(max((step - self.first) / max(self.full - self.first, 1), 0.0), 1.0)
+
+
+_NO_PENALTIES = Penalties(
+    roughness=0.0, roughness_below=0.0, roughness_above=0.0, spread=0.0, spread_below=0.0, first=0, full=0
+)
+
+
+@dataclass(frozen=True, kw_only=True)
 class BroadRecipe(AdaptiveRecipe):
     """Everything that decides the weights of a model that is trained on the broad world.
 
@@ -163,10 +208,12 @@ class BroadRecipe(AdaptiveRecipe):
     large: float
     tasks: BroadTasks
     again: Reuse = _NO_REUSE
+    penalties: Penalties = _NO_PENALTIES
 
     def as_card(self) -> dict[str, Any]:
-        """Return the recipe as plain data, without `again` if no task is used twice."""
-        return {key: value for key, value in asdict(self).items() if key != "again" or self.again != _NO_REUSE}
+        """Return the recipe as plain data, without `again` and `penalties` if there are none."""
+        idle = {"again": self.again == _NO_REUSE, "penalties": self.penalties == _NO_PENALTIES}
+        return {key: value for key, value in asdict(self).items() if not idle.get(key, False)}
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -203,7 +250,7 @@ def find_recipe(name: str) -> PaperRecipe | BroadRecipe:
         raise InvalidParameterError(f"{name} is not valid TOML ({error}).") from None
     if entries.get("world") == "broad":
         broad: BroadRecipe = _build(BroadRecipe, entries, name)
-        _check_reuse(broad)
+        _check_broad(broad)
         return broad
     recipe: PaperRecipe = _build(PaperRecipe, {**entries, "folder": folder}, name)
     _check(recipe)
@@ -257,8 +304,12 @@ def _check(recipe: PaperRecipe) -> None:
             raise InvalidParameterError(f"recipe {recipe.name}: {sentence}.")
 
 
-def _check_reuse(recipe: BroadRecipe) -> None:
-    again = recipe.again
+def _check_broad(recipe: BroadRecipe) -> None:
+    again, penalties = recipe.again, recipe.penalties
+    if penalties != _NO_PENALTIES and recipe.network.output != "adaptive":
+        raise InvalidParameterError(f"recipe {recipe.name}: only the output 'adaptive' can have penalties.")
+    if min(penalties.roughness, penalties.spread) < 0.0:
+        raise InvalidParameterError(f"recipe {recipe.name}: penalties must not be negative.")
     if again == _NO_REUSE:
         return
     if recipe.network.output != "single":

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,10 @@ import jax
 
 from amortized_kde.learned.adaptive.network import LadderNetwork
 from amortized_kde.learned.store import ARCHITECTURES, read_model
+from amortized_kde.research.training.adaptive.objective import (
+    adaptive_scores_and_slopes,
+    spread_penalty,
+)
 from amortized_kde.research.training.adaptive.problem import OUTPUTS
 from amortized_kde.research.training.adaptive.tasks import prepare_step, standards
 from amortized_kde.research.training.loop import train
@@ -23,7 +28,10 @@ def small(name):
     recipe = find_recipe(name)
     tasks = dataclasses.replace(recipe.tasks, validation_tasks=50, standard_tasks=300, every=5)
     again = Reuse(steps=4, families=6, mixtures=5) if recipe.again.steps else recipe.again
-    return dataclasses.replace(recipe, steps=10, batch=24, draws=32, tasks=tasks, again=again)
+    # Penalties begin half-way.
+    penalties = dataclasses.replace(recipe.penalties, first=5, full=9)
+    penalties = penalties if recipe.penalties.roughness else recipe.penalties
+    return dataclasses.replace(recipe, steps=10, batch=24, draws=32, tasks=tasks, again=again, penalties=penalties)
 
 
 @pytest.fixture(scope="module", params=["adaptive", "single"])
@@ -34,7 +42,7 @@ def recipe(request):
 @pytest.fixture(scope="module")
 def prepared(recipe):
     fresh = dataclasses.replace(recipe, again=Reuse(steps=0, families=0, mixtures=0))
-    return prepare_step(fresh, 3, standards(recipe))
+    return prepare_step(fresh, 7, standards(recipe))
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +87,8 @@ def test_the_shipped_pass_is_the_trained_one(recipe, network, prepared):
 
 def test_slopes_are_those_of_differences(recipe, network, prepared):
     objective, given = OUTPUTS[recipe.network.output].scores_and_slopes, outputs(recipe, network, prepared)
+    if recipe.network.output == "adaptive":
+        objective = partial(adaptive_scores_and_slopes, penalties=recipe.penalties)
     _, slopes = objective(prepared, given)
     # Along a random direction all outputs move at once; float32 sums leave four digits.
     rng, step = np.random.default_rng(3), 1e-3
@@ -89,6 +99,25 @@ def test_slopes_are_those_of_differences(recipe, network, prepared):
         scores.append(objective(prepared, moved)[0].sum())
     expected = sum(float(np.sum(slope * way)) for slope, way in zip(slopes, directions, strict=True))
     assert (scores[0] - scores[1]) / (2.0 * step) == pytest.approx(expected, rel=0.02, abs=0.02)
+
+
+def test_slopes_of_the_spread_are_those_of_differences(recipe, network, prepared):
+    if recipe.network.output != "adaptive":
+        pytest.skip("only adaptive estimates have penalties")
+    (shares, epsilons), rng, step = outputs(recipe, network, prepared), np.random.default_rng(4), 1e-5
+    value, by_share, by_epsilon = spread_penalty(prepared, (shares, epsilons), recipe.penalties)
+    ways = rng.normal(size=shares.shape) * shares, rng.normal(size=epsilons.shape) * epsilons
+    up, down = (
+        spread_penalty(prepared, (shares + sign * step * ways[0], epsilons + sign * step * ways[1]), recipe.penalties)[
+            0
+        ]
+        for sign in (1.0, -1.0)
+    )
+    task = np.repeat(np.arange(len(up)), np.diff(prepared.description.offsets))
+    expected = np.bincount(task, np.sum(by_share * ways[0], axis=1)) + by_epsilon * ways[1]
+    np.testing.assert_allclose((up - down) / (2.0 * step), expected, rtol=1e-6, atol=1e-9)
+    assert np.all(value >= 0.0)
+    assert np.any(value > 0.0)
 
 
 @pytest.mark.xdist_group("standards")  # Both recipes have the same, which take a while.

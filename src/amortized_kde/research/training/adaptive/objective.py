@@ -11,12 +11,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Flags, Single
+from amortized_kde.data.sample import moments
+from amortized_kde.learned.adaptive.features import RUNG_EXPONENTS
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks.broad.kinds import BOTH
 from amortized_kde.research.training.adaptive.tasks import Inputs, Prepared
 from amortized_kde.research.training.bandwidth_score import BoundedSamples, Points, floored_score_and_slope_rows
-from amortized_kde.research.training.ladder_score import Ladder, ladder_scores, ladder_scores_and_slopes
+from amortized_kde.research.training.ladder_score import Ladder, Shape, ladder_scores, ladder_scores_and_slopes
 from amortized_kde.research.training.problem import Outputs, Slopes
+from amortized_kde.research.training.recipe import Penalties
 
 _LN2 = math.log(2.0)
 # One bandwidth for heavy-tailed data costs hundreds of bits, which would outweigh all other tasks. So unless both
@@ -29,6 +32,12 @@ _STEEPEST, _STEEPEST_BETWEEN = 20.0, 100.0
 # log h of the curves, in units of the sample's scale: half an octave apart where most bandwidths are.
 _EXPONENTS = np.concatenate([np.arange(8.0, 2.5, -1.0), np.arange(2.0, -7.1, -0.5), np.arange(-8.0, -14.5, -1.0)])
 _LADDER = np.log(2.0) * _EXPONENTS[::-1]
+# Sizes at which the penalties' powers are 1 (`Penalties`), and below which they do not grow. A constant sample pays
+# nothing.
+_ROUGHNESS_SIZE, _SPREAD_SIZE, _FEWEST = 100.0, 30.0, 5
+# In units of the sample's scale: the variance of the background, a Student's t with three degrees of freedom, and the
+# distance between two bounds at which the penalty of spread is half.
+_BACKGROUND_VARIANCE, _NEAR = 3.0, 40.0
 
 
 class _Curves(NamedTuple):
@@ -95,10 +104,51 @@ def adaptive_scores(prepared: Prepared, outputs: Outputs) -> Array:
     return ladder_scores(*_judged(prepared, outputs)) / _LN2
 
 
-def adaptive_scores_and_slopes(prepared: Prepared, outputs: Outputs) -> tuple[Array, Outputs]:
-    """Return the scores (tasks,) of shares and background, and their derivatives, in float32."""
-    scores, slopes = ladder_scores_and_slopes(*_judged(prepared, outputs))
-    return scores / _LN2, (slopes.shares / _LN2, slopes.epsilons / _LN2)
+def adaptive_scores_and_slopes(
+    prepared: Prepared, outputs: Outputs, penalties: Penalties | None = None
+) -> tuple[Array, Outputs]:
+    """Return the scores (tasks,) of shares and background, with penalties, and their derivatives, in float32."""
+    if penalties is None or prepared.truth is None or prepared.judged is None:
+        scores, slopes = ladder_scores_and_slopes(*_judged(prepared, outputs))
+        return scores / _LN2, (slopes.shares / _LN2, slopes.epsilons / _LN2)
+    shape = Shape(prepared.truth, _LN2 * _roughness_penalty(prepared, penalties), prepared.judged)
+    scores, slopes = ladder_scores_and_slopes(*_judged(prepared, outputs), shape)
+    value, by_share, by_epsilon = spread_penalty(prepared, outputs, penalties)
+    return scores / _LN2 + value, (slopes.shares / _LN2 + by_share, slopes.epsilons / _LN2 + by_epsilon)
+
+
+def _roughness_penalty(prepared: Prepared, penalties: Penalties) -> Array:
+    size = np.maximum(prepared.tasks.sizes, _FEWEST) / _ROUGHNESS_SIZE
+    power = np.where(size < 1.0, -penalties.roughness_below, penalties.roughness_above)
+    return np.where(_sample_variance(prepared) > 0.0, prepared.penalised * penalties.roughness * size**power, 0.0)
+
+
+def spread_penalty(prepared: Prepared, outputs: Outputs, penalties: Penalties) -> tuple[Array, Array, Array]:
+    """Return the penalty (tasks,) of a spread beyond the sample's, and its derivatives by shares and epsilons.
+
+    The penalty is log2 of the density's standard deviation over the sample's. Between two bounds a kernel is no wider
+    than the uniform density, and the penalty fades where they are near.
+    """
+    found, (shares, epsilons) = prepared.description, outputs
+    tasks = prepared.tasks
+    task = np.repeat(np.arange(len(tasks)), np.diff(found.offsets))
+    width, sample = (tasks.upper - tasks.lower) / found.scales, _sample_variance(prepared)
+    penalty = (
+        penalties.spread * np.maximum(_SPREAD_SIZE / np.maximum(tasks.sizes, _FEWEST), 1.0) ** penalties.spread_below
+    )
+    penalty = np.where(sample > 0.0, prepared.penalised * penalty / (1.0 + (_NEAR / width) ** 2), 0.0)
+    sample = np.where(sample > 0.0, sample, 1.0)
+    squares = 1.0 / (4.0**-RUNG_EXPONENTS + 12.0 / width[:, None] ** 2)
+    own = np.bincount(task, found.masses * np.einsum("ak,ak->a", shares, squares[task]), minlength=width.size)
+    extra = ((1.0 - epsilons) * own + epsilons * _BACKGROUND_VARIANCE) / sample
+    by_extra = penalty * 0.5 / (_LN2 * sample * (1.0 + extra))
+    by_share = ((by_extra * (1.0 - epsilons))[task] * found.masses)[:, None] * squares[task]
+    return penalty * 0.5 * np.log2(1.0 + extra), by_share, by_extra * (_BACKGROUND_VARIANCE - own)
+
+
+def _sample_variance(prepared: Prepared) -> Array:
+    """In units of the sample's scale; 0 where there is none."""
+    return np.nan_to_num(np.square(moments(prepared.tasks.samples)[:, 2] / prepared.description.scales))
 
 
 def single_scores(prepared: Prepared, outputs: Outputs) -> Array:

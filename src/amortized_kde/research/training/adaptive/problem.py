@@ -129,6 +129,13 @@ class BroadProblem(AdaptiveProblem):
             self._curves[number] = curves_of_step(self.recipe, number, self.standards)
         return self._curves[number]
 
+    def score_and_slopes(self, batch: Prepared | Curves, outputs: Outputs) -> tuple[float, Slopes]:
+        """Return the weighted mean score, with penalties if the recipe has them, and its derivatives."""
+        if isinstance(batch, Curves) or self.recipe.network.output != "adaptive":
+            return super().score_and_slopes(batch, outputs)
+        penalised = objective.adaptive_scores_and_slopes(batch, batch.unpadded(outputs), self.recipe.penalties)
+        return float(batch.weights @ penalised[0]), batch.weighted(penalised[1])
+
     def validation(self) -> Prepared:
         """Make the tasks of the validation seed."""
         return prepare_validation(self.recipe, self.standards)

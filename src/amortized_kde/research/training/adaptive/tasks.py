@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde._types import Array, Index, Single
+from amortized_kde._types import Array, Flags, Index, Single
 from amortized_kde.density.background import log_density
 from amortized_kde.learned.adaptive.features import Description, describe
 from amortized_kde.learned.adaptive.network import Standards
@@ -22,6 +22,10 @@ _ROWS = 8192
 # Of this many ascending draws one is kept, at random: the mean over those kept is unbiased too, and nearly as free of
 # noise, at an eighth of the cost.
 EACH = 8
+# Values at each end of a sample where its estimate's roughness is measured, besides the draws.
+_OUTER = 16
+# Highest natural log of a true density.
+_HIGHEST = 500.0
 # The random stream that chooses them, after those of the broad world.
 _KEPT = 108
 
@@ -54,7 +58,9 @@ Tasks = BroadBatch | BoundedTasks
 class Prepared(NamedTuple):
     """Tasks with features, ascending evaluation points `at` and the background there (tasks, m).
 
-    `weights` (tasks,) sum to 1.
+    `weights` (tasks,) sum to 1. Where the objective has penalties, `penalised` is the fraction of them that counts at
+    this step, `truth` the true density at the evaluation points, and those where `judged` is false serve the roughness
+    only.
     """
 
     tasks: Tasks
@@ -63,6 +69,9 @@ class Prepared(NamedTuple):
     at: Array
     background: Array
     weights: Array
+    penalised: float = 0.0
+    truth: Array | None = None
+    judged: Flags | None = None
 
     def unpadded(self, outputs: Outputs) -> Outputs:
         """Return outputs without the padding rows of points."""
@@ -94,10 +103,22 @@ def prepare_tasks(tasks: Tasks, at: Array, weights: Array, given: Standards) -> 
     return Prepared(tasks, found, _inputs(found, tasks, given), at, background, weights / weights.sum())
 
 
-def _prepare(recipe: BroadRecipe, count: int, given: Standards, *, seed: int, first: int) -> Prepared:
+def _draw(recipe: BroadRecipe, count: int, *, seed: int, first: int) -> tuple[BroadBatch, Array, Array]:
+    """Tasks, their evaluation points and their weights."""
     tasks = broad_batch(count, seed=seed, first=first, draws=EACH * recipe.draws, large=recipe.large)
     at = thinned_draws(tasks.draws, seed=seed, first=first)
-    return prepare_tasks(tasks, at, np.asarray(tasks.sizes**recipe.size_power, np.float64), given)
+    return tasks, at, np.asarray(tasks.sizes**recipe.size_power, np.float64)
+
+
+def at_the_ends(tasks: Tasks) -> Array:
+    """Return the outer values of every sample and the middles between them, (tasks, 4 * _OUTER): teeth stand there."""
+    steps, last = np.arange(_OUTER), tasks.sizes[:, None] - 1
+    low, high = np.minimum(steps, last), np.maximum(last - steps, 0)
+    places = []
+    for ranks, next_ranks in ((low, np.minimum(low + 1, last)), (high, np.maximum(high - 1, 0))):
+        here, there = (tasks.values[tasks.offsets[:-1, None] + r] for r in (ranks, next_ranks))
+        places += [here, 0.5 * (here + there)]
+    return np.concatenate(places, axis=1)
 
 
 def thinned_draws(draws: Array, *, seed: int, first: int) -> Array:
@@ -121,12 +142,23 @@ def _inputs(found: Description, tasks: Tasks, given: Standards) -> Inputs:
 def prepare_step(recipe: BroadRecipe, step: int, given: Standards) -> Prepared:
     """Make those tasks of a step that are of the broad world."""
     count = recipe.batch - recipe.again.families - recipe.again.mixtures
-    return _prepare(recipe, count, given, seed=recipe.seed, first=step * count)
+    tasks, at, weights = _draw(recipe, count, seed=recipe.seed, first=step * count)
+    penalised = recipe.penalties.at(step)
+    if penalised == 0.0:
+        return prepare_tasks(tasks, at, weights, given)
+    every = np.concatenate([at, at_the_ends(tasks)], axis=1)
+    order = np.argsort(every, axis=1, kind="stable")
+    every = np.take_along_axis(every, order, axis=1)
+    # Where a density is infinite, a large number serves.
+    truth = np.exp(np.minimum(tasks.true_logpdf(every), _HIGHEST))
+    prepared = prepare_tasks(tasks, every, weights, given)
+    return prepared._replace(penalised=penalised, truth=truth, judged=order < at.shape[1])
 
 
 def prepare_validation(recipe: BroadRecipe, given: Standards) -> Prepared:
     """Make the tasks of the validation seed."""
-    return _prepare(recipe, recipe.tasks.validation_tasks, given, seed=recipe.tasks.validation_seed, first=0)
+    drawn = _draw(recipe, recipe.tasks.validation_tasks, seed=recipe.tasks.validation_seed, first=0)
+    return prepare_tasks(*drawn, given)
 
 
 def standards(recipe: BroadRecipe) -> Standards:
