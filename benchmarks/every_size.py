@@ -6,7 +6,8 @@ Worlds: the ten families, mixtures of 32 Gaussians, and the fifteen Marron-Wand 
 50,000 tasks of each size up to 256 (Marron-Wand: 15,000), then 2000, 300, 40 and 10; --tasks is the maximum for any
 size. Selectors whose time grows with n^2 are left out above some size, which the report says (contests/every_size.py).
 Scores are means over 1024 draws from each true density. Every chunk of tasks is kept in the folder .rivals of the
-output folder: an interrupted run continues, and after training only the scores of the new model are computed.
+output folder: an interrupted run continues, and after training only the scores of the new model are computed. With
+--method amortized:single the file is every_size_single.csv.
 """
 
 import argparse
@@ -50,8 +51,9 @@ def main() -> None:
                 options.out / FOLDER,
                 report=lambda tasks, n=cell.n: progress.advance(bar, tasks * n),
             )
-    write_sizes(options.out / "every_size.csv", results, under_test=options.method)
-    record_files(options.out, ["every_size.csv"], models_behind(methods))
+    file = "every_size.csv" if options.method == UNDER_TEST else f"every_size_{options.method.rpartition(':')[2]}.csv"
+    write_sizes(options.out / file, results, under_test=options.method)
+    record_files(options.out, [file], models_behind(methods))
     print("\n".join(report_sizes(results, under_test=options.method, methods=methods)))
 
 

@@ -2,9 +2,10 @@
 
     python benchmarks/shape.py [--samples 200] [--sizes 5 8 ...] [--methods A,B] [--no-r] [--out results]
 
-Eight smooth densities and the fifteen of Marron and Wand. Modes are counted by scipy.signal.find_peaks on a grid that
-holds every data point, the same for all. Slow rivals see 50 samples of at most 1000 values. Cells of rivals are kept in
-the folder .rivals of the output folder, so that a stopped run continues; those of our models are computed again.
+Eight smooth densities, and the fifteen of Marron and Wand with 50 samples of each. Modes are counted by
+scipy.signal.find_peaks on a grid that holds every data point, the same for all. Slow rivals see 50 samples of at most
+1000 values; of 5000 values there are 50 samples for all. Cells of rivals are kept in the folder .rivals of the output
+folder, so that a stopped run continues; those of our models are computed again.
 
 Writes shape.csv, a line for each density, size and method, and from it shape.md, small tables after a list of the
 losses, and shape.png.
@@ -21,6 +22,7 @@ from rich.progress import track
 
 from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.research.provenance import models_behind, record_files
+from contests.marron_wand import MIXTURES
 from contests.rivals import DIRICHLET, has_r
 from contests.scores import FOLDER, CellScores, file_name, kept_scores
 from contests.shape import (
@@ -38,7 +40,8 @@ from contests.shape_report import Key, draw_shape, read_cells, to_markdown, writ
 SIZES = (5, 8, 15, 30, 60, 120, 250, 500, 1000, 2000, 5000)
 # Serves nothing else: neither training nor validation nor any other table.
 SEED = 8_200_000_000
-SLOW_SAMPLES, SLOW_SIZE = 50, 1000
+# Few samples of the Marron-Wand densities, of the largest size, and for slow methods, which get none above a size.
+FEW, LARGE_SIZE, SLOW_SIZE = 50, 5000, 1000
 # More sizes of the normal density, on which too high a peak is seen best.
 NORMAL_SIZES = (10, 20, 50)
 
@@ -54,6 +57,11 @@ class Cell(NamedTuple):
 
 
 TRUTHS = {truth.name: truth for truth in (*smooth_densities(), *marron_wand_densities())}
+
+
+def samples_of(density: str, n: int, method: str, most: int) -> int:
+    """Return the number of samples of a cell."""
+    return min(most, FEW) if density in MIXTURES or n >= LARGE_SIZE or method in SLOW else most
 
 
 def judge(cell: Cell) -> np.ndarray:
@@ -86,13 +94,7 @@ def main() -> None:
     warnings.simplefilter("ignore", AmortizedKdeWarning)
     methods = [method for method in options.methods.split(",") if method not in IN_R or (not options.no_r and has_r())]
     cells = [
-        Cell(
-            density,
-            n,
-            method,
-            min(options.samples, SLOW_SAMPLES) if method in SLOW else options.samples,
-            options.out / FOLDER,
-        )
+        Cell(density, n, method, samples_of(density, n, method, options.samples), options.out / FOLDER)
         for n in sorted({*options.sizes, *NORMAL_SIZES})
         for density in (TRUTHS if n in options.sizes else ["normal"])
         for method in methods

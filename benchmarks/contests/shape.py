@@ -7,6 +7,7 @@ quantiles, which each estimator gives itself.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ LEVELS = (0.5, 0.9)
 # Quantiles that end the central intervals.
 PROBABILITIES = tuple(sorted({0.5 + sign * 0.5 * level for level in LEVELS for sign in (-1.0, 1.0)}))
 _GRID, _STRATA = 4001, 2000
+# Up to this size every data point has arguments at fixed distances; in larger samples values are as close.
+_CLOSE = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,17 +46,20 @@ class Truth:
     draw: Callable[[np.random.Generator, int], Array]
     grid: Array
 
-    @property
+    @cached_property
     def peak(self) -> float:
         """The highest density."""
         return float(np.max(self.pdf(self.grid)))
 
-    def modes(self, prominence: float) -> int:
-        """Return the number of modes at a prominence relative to the peak."""
-        return count_modes(self.pdf(self.grid), prominence)
+    @cached_property
+    def modes(self) -> dict[float, int]:
+        """The number of modes at each of `PROMINENCES`, relative to the peak."""
+        density = self.pdf(self.grid)
+        return {prominence: count_modes(density, prominence) for prominence in PROMINENCES}
 
+    @cached_property
     def strata(self) -> Array:
-        """Return the middles of equally likely parts: a sum over them is an expectation."""
+        """The middles of equally likely parts: a sum over them is an expectation."""
         cdf = self.cdf(self.grid)
         return np.interp((np.arange(_STRATA) + 0.5) / _STRATA, cdf, self.grid)
 
@@ -109,8 +115,9 @@ def count_modes(density: Array, prominence: float) -> int:
 
 
 class Curve(NamedTuple):
-    """An estimate: log-density, mean, standard deviation, and the quantiles of `PROBABILITIES`."""
+    """An estimate: density, log-density, mean, standard deviation, and the quantiles of `PROBABILITIES`."""
 
+    density: Callable[[Array], Array]
     log_density: Callable[[Array], Array]
     mean: float
     sd: float
@@ -118,12 +125,16 @@ class Curve(NamedTuple):
 
 
 def evaluation_grid(sample: Array) -> Array:
-    """Return even arguments around the sample, every data point, and steps beside it in which a needle would show."""
+    """Return even arguments around the sample, every data point, and arguments beside it, so that a needle shows.
+
+    Those beside it are at six fixed distances, or in samples of more than 500 values halfway to the next value.
+    """
     low, high = float(sample.min()), float(sample.max())
     width = high - low
-    steps = width * np.array([-3e-3, -1e-3, -1e-4, 0.0, 1e-4, 1e-3, 3e-3])
-    even = np.linspace(low - 0.5 * width, high + 0.5 * width, _GRID)
-    return np.unique(np.concatenate([even, (sample[:, None] + steps).ravel()]))
+    steps = width * np.array([-3e-3, -1e-3, -1e-4, 1e-4, 1e-3, 3e-3])
+    x = np.sort(sample)
+    beside = (x[:, None] + steps).ravel() if x.size <= _CLOSE else 0.5 * (x[1:] + x[:-1])
+    return np.unique(np.concatenate([np.linspace(low - 0.5 * width, high + 0.5 * width, _GRID), x, beside]))
 
 
 MEASURES = (
@@ -137,17 +148,17 @@ MEASURES = (
 def measures(truth: Truth, sample: Array, curve: Curve) -> Array:
     """Return the numbers of `MEASURES` for one estimate."""
     grid = evaluation_grid(sample)
-    density = np.exp(curve.log_density(grid))
+    density = curve.density(grid)
     out: list[float] = []
     for prominence in PROMINENCES:
-        found, true = count_modes(density, prominence), truth.modes(prominence)
+        found, true = count_modes(density, prominence), truth.modes[prominence]
         out += [found, max(found - true, 0), max(true - found, 0)]
     spread = float(np.std(sample, ddof=1))
     out += [density.max() / truth.peak, (curve.mean - sample.mean()) / spread, curve.sd / spread]
     at = truth.cdf(curve.quantiles)
     out += [at[-1 - k] - at[k] for k in reversed(range(len(LEVELS)))]
     out.append(trapezoid((density - truth.pdf(grid)) ** 2, grid))
-    strata = truth.strata()
+    strata = truth.strata
     with np.errstate(divide="ignore"):
         out.append(float(np.mean(np.log(truth.pdf(strata)) - curve.log_density(strata))) / math.log(2.0))
     return np.array(out, np.float64)
@@ -164,7 +175,8 @@ def curves(method: str, truth: Truth, samples: Sequence[Array]) -> list[Curve | 
 def _of_package(method: str) -> Callable[[Array], Curve]:
     def curve(sample: Array) -> Curve:
         d = fit(sample, method=method, threads=1)
-        return Curve(lambda x: np.asarray(d.logpdf(x, threads=1)), d.mean(), d.std(), d.ppf(np.array(PROBABILITIES)))
+        quantiles = np.asarray(d.ppf(np.array(PROBABILITIES)))
+        return Curve(partial(d.pdf, threads=1), partial(d.logpdf, threads=1), d.mean(), d.std(), quantiles)
 
     return curve
 
@@ -186,12 +198,13 @@ def _on_grid(sample: Array, log_density: Callable[[Array], Array]) -> Curve:
     mass = np.concatenate([[0.0], cumulative_trapezoid(density, grid)])
     mean = float(trapezoid(density * grid, grid) / mass[-1])
     variance = float(trapezoid(density * (grid - mean) ** 2, grid) / mass[-1])
-    return Curve(log_density, mean, variance**0.5, np.interp(PROBABILITIES, mass / mass[-1], grid))
+    quantiles = np.interp(PROBABILITIES, mass / mass[-1], grid)
+    return Curve(lambda x: np.exp(log_density(x)), log_density, mean, variance**0.5, quantiles)
 
 
 def _by_r(method: str, truth: Truth, samples: Sequence[Array]) -> list[Curve | None]:
     """All samples in one process of R, evaluated wherever they will be looked at."""
-    at = [np.union1d(_wide_grid(sample), truth.strata()) for sample in samples]
+    at = [np.union1d(_wide_grid(sample), truth.strata) for sample in samples]
     answers = ask_r(method, samples, [OPEN] * len(samples), at)
 
     def lookup(points: Array, logs: Array) -> Callable[[Array], Array]:

@@ -102,7 +102,7 @@ class View(NamedTuple):
 def views() -> tuple[View, ...]:
     """Return all tables, in order."""
     of_smooth, of_marron_wand = "Mean over the eight smooth densities", "Mean over the fifteen Marron-Wand densities"
-    true = float(np.mean([truth.modes(PROMINENCES[0]) for truth in smooth_densities()]))
+    true = float(np.mean([truth.modes[PROMINENCES[0]] for truth in smooth_densities()]))
     found, spurious, missed = (f"{kind} modes {_MODES}" for kind in ("found", "spurious", "missed"))
     return (
         View("Modes found", f"{of_smooth}; the truth is {true:g}.", SMOOTH, found, true, drawn=True),

@@ -175,11 +175,11 @@ def real(name: str = "real_data") -> str:
     return _table(["rival", *(f"n = {n}" for n in sizes), "all", "our worst column"], lines)
 
 
-def every_size() -> str:
+def every_size(name: str = "every_size") -> str:
     """Mean and median difference to the best classical selector, by size, world and known or unknown bounds."""
-    rows = [row for row in _rows("every_size") if row["verdict"]]
+    rows = [row for row in _rows(name) if row["verdict"]]
     if not rows:
-        return _missing("every_size")
+        return _missing(name)
     places = list(dict.fromkeys((row["world"], row["bounds"]) for row in rows))
     lines = []
     for n in dict.fromkeys(row["n"] for row in rows):
@@ -284,6 +284,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "real": real,
     "real_held": lambda: real("real_data_held"),
     "every_size": every_size,
+    "every_size_single": lambda: every_size("every_size_single"),
     "worst_settings": worst_settings,
     "large_n": large_n,
     "archive": archive,

@@ -50,7 +50,7 @@ def test_densities_are_densities_with_samples_of_their_own(name):
 
 def test_known_numbers_of_modes():
     expected = {"normal": 1, "uniform": 1, "two modes": 2, "gaussian": 1, "bimodal": 2, "trimodal": 3, "claw": 5}
-    assert {name: TRUTHS[name].modes(0.02) for name in expected} == expected
+    assert {name: TRUTHS[name].modes[0.02] for name in expected} == expected
 
 
 def test_a_needle_on_a_data_point_is_counted():
@@ -64,7 +64,7 @@ def test_a_needle_on_a_data_point_is_counted():
 def test_the_truth_itself_is_measured_as_perfect():
     truth, law = TRUTHS["normal"], stats.norm()
     sample = law.ppf((np.arange(200) + 0.5) / 200)
-    found = as_dict(measures(truth, sample, Curve(law.logpdf, 0.0, 1.0, law.ppf(PROBABILITIES))))
+    found = as_dict(measures(truth, sample, Curve(law.pdf, law.logpdf, 0.0, 1.0, law.ppf(PROBABILITIES))))
     assert found["found modes 2 %"] == 1
     assert found["spurious modes 2 %"] == found["missed modes 10 %"] == 0
     assert found["peak / true peak"] == pytest.approx(1.0, abs=1e-6)
