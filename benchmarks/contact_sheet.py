@@ -78,9 +78,8 @@ def real(rng: np.random.Generator) -> list[Panel]:
         column = columns[place]
         values = rng.permutation(read_column(column))[:n]
         bounds = column.bounds if k % 2 else (None, None)
-        panels.append(
-            Panel(f"{column.name}, n = {values.size}" + (f", bounds {bounds}" if k % 2 else ""), values, bounds)
-        )
+        named = [f"bound {end:g}" for end in bounds if end is not None]
+        panels.append(Panel(", ".join([column.name, f"n = {values.size}", *named]), values, bounds))
     return panels
 
 
