@@ -4,8 +4,8 @@
 
 Eight smooth densities, and the fifteen of Marron and Wand with 50 samples of each. Modes are counted by
 scipy.signal.find_peaks on a grid that holds every data point, the same for all. Slow rivals see 50 samples of at most
-1000 values; of 5000 values there are 50 samples for all. Cells of rivals are kept in the folder .rivals of the output
-folder, so that a stopped run continues; those of our models are computed again.
+1000 values; of 5000 values there are 50 samples for all. Cells are kept in the folder .rivals of the output folder, so
+that a stopped run continues, and after training only those of the new model are computed.
 
 Writes shape.csv, a line for each density, size and method, and from it shape.md, small tables after a list of the
 losses, and shape.png.
@@ -24,7 +24,7 @@ from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.research.provenance import models_behind, record_files
 from contests.marron_wand import MIXTURES
 from contests.rivals import DIRICHLET, has_r
-from contests.scores import FOLDER, CellScores, file_name, kept_scores
+from contests.scores import FOLDER, CellScores, file_name, kept_scores, weights_of
 from contests.shape import (
     IN_R,
     MEASURES,
@@ -76,10 +76,8 @@ def judge(cell: Cell) -> np.ndarray:
 
 
 def kept(cell: Cell) -> np.ndarray:
-    """Return the measures of a cell, from disk unless one of our models answers."""
-    if cell.method.startswith("amortized"):
-        return judge(cell)
-    name = file_name("shape", cell.density, cell.n, cell.samples, cell.method)
+    """Return the measures of a cell, from disk if they were computed before."""
+    name = file_name("shape", cell.density, cell.n, cell.samples, cell.method, weights_of(cell.method))
     return kept_scores(cell.folder / name, lambda: CellScores(judge(cell))).scores
 
 
