@@ -268,7 +268,7 @@ def _train(name, out):
     recipe = find_recipe(name)
     if name in OWN_FRAME:
         tasks = dataclasses.replace(recipe.tasks, validation_tasks=50, standard_tasks=300, every=1)
-        again = Reuse(steps=4, families=16, mixtures=12) if recipe.again.steps else recipe.again
+        again = Reuse(steps=4, families=16, mixtures=12, open=8) if recipe.again.steps else recipe.again
         small = dataclasses.replace(recipe, steps=2, batch=48, draws=64, tasks=tasks, again=again)
         return train(small, out).log
     validation = dataclasses.replace(recipe.validation, tasks_per_size=1, every=1)
