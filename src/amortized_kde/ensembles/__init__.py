@@ -1,17 +1,28 @@
-"""Densities, probabilities, quantiles and scores of arrays of ensembles.
+"""Densities, probabilities, quantiles, scores and diagrams of arrays of ensembles.
 
 Members lie along the last axis, and NaN is a missing member. Every answer is that of the ensemble's own density,
 `fit(members)`. Bandwidths are `amortized_kde.bandwidth(x, axis=-1)`.
 """
 
+from amortized_kde.ensembles.diagrams import Reliability, rank_histogram, ranks, reliability, reliability_of
 from amortized_kde.ensembles.dressing import Dressing, dressed, read_dressing
 from amortized_kde.ensembles.forecasts import atom_probabilities, densities, log_densities, probabilities, quantiles
-from amortized_kde.ensembles.verification import ScoreParts, crps, log_score_parts, log_scores, pit
+from amortized_kde.ensembles.verification import (
+    ScoreParts,
+    brier_scores,
+    crps,
+    log_score_parts,
+    log_scores,
+    pit,
+    threshold_weighted_crps,
+)
 
 __all__ = [
     "Dressing",
+    "Reliability",
     "ScoreParts",
     "atom_probabilities",
+    "brier_scores",
     "crps",
     "densities",
     "dressed",
@@ -21,5 +32,10 @@ __all__ = [
     "pit",
     "probabilities",
     "quantiles",
+    "rank_histogram",
+    "ranks",
     "read_dressing",
+    "reliability",
+    "reliability_of",
+    "threshold_weighted_crps",
 ]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from amortized_kde._outcome import OK, Selection
 from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
+from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.ensembles.estimates import Estimates, estimate_runs
 from amortized_kde.ensembles.options import (
     Ensembles,
@@ -32,6 +33,8 @@ from amortized_kde.numerics.streams import stream_words, uniforms_at
 _LN2 = math.log(2.0)
 # The stream from which randomised PIT values are drawn.
 _PIT_PURPOSE = 8
+# Distance of a PIT value at an atom from 0 and 1: that of the largest float64 below 1.
+_LEAST = 2.0**-53
 
 
 def densities(x: Members, at: ArrayLike, *, options: Options) -> Array:
@@ -110,16 +113,26 @@ def score_parts_of(ensembles: Ensembles, y: Array) -> tuple[Array, Array, Index]
     return occurrence, amount, codes
 
 
-def crps(x: Members, obs: ArrayLike, *, options: Options) -> Array:
-    """Return continuous ranked probability scores in data units."""
+def crps(x: Members, obs: ArrayLike, *, options: Options, window: Bounds = OPEN) -> Array:
+    """Return continuous ranked probability scores in data units, of thresholds in a window."""
     ensembles = read_ensembles(x, options)
     atom_probability, _ = _atom_probability(ensembles)
 
     def evaluate(estimates: Estimates, y: Array, cells: slice) -> Array:
-        return estimates.crps(y, options.atoms, atom_probability[cells])
+        return estimates.crps(y, options.atoms, atom_probability[cells], window)
 
     values, codes = _by_run(ensembles, evaluate, read_observations(obs, ensembles))
     return _warned(ensembles, codes, values, ensembles.shape)
+
+
+def brier_scores(x: Members, thresholds: ArrayLike, obs: ArrayLike, *, options: Options) -> Array:
+    """Return Brier scores of exceeding thresholds."""
+    ensembles = read_ensembles(x, options)
+    rows, shape = read_arguments(thresholds, "thresholds", ensembles)
+    y = read_observations(obs, ensembles)[:, None]
+    found, codes = _probability(ensembles, rows, above=True)
+    missing = np.isnan(y) | np.isnan(rows)
+    return _warned(ensembles, codes, np.where(missing, math.nan, (found - (y > rows)) ** 2), shape)
 
 
 def pit(x: Members, obs: ArrayLike, cells: Index | None = None, *, options: Options, seed: int) -> Array:
@@ -136,7 +149,10 @@ def pit(x: Members, obs: ArrayLike, cells: Index | None = None, *, options: Opti
     # Number -1, no atom, is the last column.
     jumps = np.append(_atom_probability(ensembles)[0], np.zeros((y.size, 1)), axis=1)
     jump = np.where(atom >= 0, jumps[np.arange(y.size), atom], 0.0)
-    return _warned(ensembles, codes, found[:, 0] - (1.0 - uniforms) * jump, ensembles.shape)
+    drawn = found[:, 0] - (1.0 - uniforms) * jump
+    # The ends of the jump may be 0 and 1, whose normal quantiles are infinite.
+    inside = np.clip(drawn, _LEAST, 1.0 - _LEAST)
+    return _warned(ensembles, codes, np.where(atom >= 0, inside, drawn), ensembles.shape)
 
 
 def check_seed(seed: int) -> int:

@@ -143,11 +143,14 @@ class Estimates:
         low, high = np.clip(low, *self.bounds), np.clip(high, *self.bounds)
         return (sign * guess, -high, -low) if above else (guess, low, high)
 
-    def crps(self, y: Array, atoms: Array, atom_probabilities: Array) -> Array:
-        """Return the CRPS of each cell at its outcome, in data units, with atoms (a,) of probabilities (cells, a)."""
+    def crps(self, y: Array, atoms: Array, atom_probabilities: Array, window: Bounds = OPEN) -> Array:
+        """Return the CRPS of each cell at its outcome, in data units, with atoms (a,) of probabilities (cells, a).
+
+        Only thresholds in the window are integrated over.
+        """
         kernels, out = self.kernels, np.empty(y.size)
         count = (kernels.stops - kernels.starts).astype(np.float64)
-        if not kernels.each and self.bounds == OPEN and not atoms.size:
+        if not kernels.each and self.bounds == window == OPEN and not atoms.size:
             loop, operations = partial(crps_pair_cells, kernels, y, out), float(np.sum(count * count))
             run_in_pieces(loop, y.size, operations=operations, threads=self.threads)
             return out
@@ -155,7 +158,8 @@ class Estimates:
         jumps = np.concatenate([y[:, None], np.broadcast_to(atoms, (y.size, atoms.size))], axis=1)
         outcomes = Outcomes(self.density, jumps, np.ascontiguousarray(atom_probabilities))
         slack, bounds = _CRPS_SLACK * self.scales, (self.bounds.lower, self.bounds.upper)
-        loop = partial(crps_panel_cells, kernels, outcomes, bounds, backgrounds, slack, out)
+        ends = (window.lower, window.upper)
+        loop = partial(crps_panel_cells, kernels, outcomes, bounds, ends, backgrounds, slack, out)
         run_in_pieces(loop, y.size, operations=1e3 * float(np.sum(count)), threads=self.threads)
         return out
 

@@ -100,7 +100,7 @@ def read_ensembles(x: Members, options: Options, *, ascending: bool | None = Non
         ascending = options.bandwidth is None and selector.ascending
     everything = read_samples(x, axis=-1, ascending=ascending)
     samples, hits = _without_atoms(everything, options.atoms)
-    bandwidths = None if options.bandwidth is None else _one_each(options.bandwidth, "bandwidth", everything.shape)
+    bandwidths = None if options.bandwidth is None else one_each(options.bandwidth, "bandwidth", everything.shape)
     outside = everything.outside(options.bounds)
     return Ensembles(samples, everything.sizes, hits, outside, selector, bandwidths, options)
 
@@ -141,8 +141,8 @@ def _without_atoms(samples: Samples, atoms: Array) -> tuple[Samples, Index]:
     return Samples(samples.values[kept], offsets, samples.shape, samples.unusable), hits
 
 
-def _one_each(values: Array, what: str, shape: tuple[int, ...]) -> Array:
-    """Return one number per cell, (cells,)."""
+def one_each(values: Array, what: str, shape: tuple[int, ...]) -> Array:
+    """Return one number per cell, (cells,); raise `InvalidSampleError` if the shapes do not match."""
     try:
         # A copy: an array that was only broadcast is read-only, which is another type to the compiler.
         return np.array(np.broadcast_to(values, shape)).reshape(-1)
@@ -154,7 +154,7 @@ def _one_each(values: Array, what: str, shape: tuple[int, ...]) -> Array:
 
 def read_observations(obs: ArrayLike, ensembles: Ensembles) -> Array:
     """Return one observation per cell, (cells,); NaN is a missing one."""
-    return _one_each(read_numbers(obs, "obs", copy=False), "obs", ensembles.shape)
+    return one_each(read_numbers(obs, "obs", copy=False), "obs", ensembles.shape)
 
 
 def read_arguments(at: ArrayLike, what: str, ensembles: Ensembles) -> tuple[Array, tuple[int, ...]]:

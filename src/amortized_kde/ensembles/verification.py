@@ -6,6 +6,7 @@ from typing import NamedTuple
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array
+from amortized_kde.data.reading import read_bounds
 from amortized_kde.ensembles import answers
 from amortized_kde.ensembles.options import Members, Options
 
@@ -143,6 +144,74 @@ def crps(
     return answers.crps(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
 
 
+def threshold_weighted_crps(
+    x: Members,
+    obs: ArrayLike,
+    between: Sequence[float | None],
+    *,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
+    atoms: Sequence[float] = (),
+    climatology: ArrayLike | None = None,
+    threads: int | None = None,
+) -> Array:
+    r"""Return threshold-weighted CRPS: only thresholds in an interval count, such as those of strong wind.
+
+    .. math:: \int_a^b (F(t) - 1\{y \le t\})^2 \, dt
+
+    The parts of adjoining intervals add up to the CRPS. Other parameters, shapes, NaN and accuracy as in `crps`.
+
+    Parameters
+    ----------
+    between : (float or None, float or None)
+        The interval (a, b) in data units, None for an open side: ``(17.2, None)`` for gales in m/s.
+
+    Examples
+    --------
+    >>> threshold_weighted_crps([[1.0, 2.0, 4.0]], [2.5], (3, None), bandwidth=1.0).round(6)
+    array([0.081459])
+    """
+    window = read_bounds(between)
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
+    return answers.crps(x, obs, options=options, window=window)
+
+
+def brier_scores(
+    x: Members,
+    obs: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
+    atoms: Sequence[float] = (),
+    climatology: ArrayLike | None = None,
+    threads: int | None = None,
+) -> Array:
+    r"""Return Brier scores of exceeding thresholds, :math:`(P(X > t) - 1\{y > t\})^2`; lower is better.
+
+    Their integral over all thresholds is the CRPS. Other parameters and NaN as in `log_scores`.
+
+    Parameters
+    ----------
+    thresholds : float, array_like of shape (m,) or (..., m)
+        In data units, the same for all ensembles or different ones for each.
+
+    Returns
+    -------
+    ndarray of shape (..., m), or (...) for a single threshold
+
+    Examples
+    --------
+    >>> brier_scores([[1.0, 3.0], [2.0, 8.0]], [2.5, 1.0], [2.0, 9.0], bandwidth=1.0).round(4)
+    array([[0.25  , 0.    ],
+           [0.5625, 0.0063]])
+    """
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
+    return answers.brier_scores(x, thresholds, obs, options=options)
+
+
 def pit(
     x: Members,
     obs: ArrayLike,
@@ -157,8 +226,10 @@ def pit(
 ) -> Array:
     """Return probability integral transforms F(y), uniform on [0, 1] if the forecasts are calibrated.
 
-    At an atom F jumps, and the transform is drawn uniformly from the jump; otherwise the forecasts of a dry climate
-    would look uncalibrated. The draw depends only on `seed`, an integer of at least 0, and the position of the cell.
+    At an atom F jumps, and the transform is drawn uniformly from the inside of the jump, so that it is never exactly 0
+    or 1; without the draw, forecasts of a dry climate would look uncalibrated. The draw depends only on `seed`, an
+    integer of at least 0, and the position of the cell. An observation outside the bounds gets 0 or 1, and so does one
+    exactly at a bound that is not an atom.
 
     Other parameters, shapes and NaN as in `log_scores`.
 
