@@ -4,8 +4,8 @@ Members lie along the last axis, and NaN is a missing member. Every answer is th
 `fit(members)`. Bandwidths are `amortized_kde.bandwidth(x, axis=-1)`.
 """
 
+from amortized_kde.ensembles.calibration import Calibration, calibrated, read_calibration
 from amortized_kde.ensembles.diagrams import Reliability, rank_histogram, ranks, reliability, reliability_of
-from amortized_kde.ensembles.dressing import Dressing, dressed, read_dressing
 from amortized_kde.ensembles.forecasts import atom_probabilities, densities, log_densities, probabilities, quantiles
 from amortized_kde.ensembles.verification import (
     ScoreParts,
@@ -18,14 +18,14 @@ from amortized_kde.ensembles.verification import (
 )
 
 __all__ = [
-    "Dressing",
+    "Calibration",
     "Reliability",
     "ScoreParts",
     "atom_probabilities",
     "brier_scores",
+    "calibrated",
     "crps",
     "densities",
-    "dressed",
     "log_densities",
     "log_score_parts",
     "log_scores",
@@ -34,7 +34,7 @@ __all__ = [
     "quantiles",
     "rank_histogram",
     "ranks",
-    "read_dressing",
+    "read_calibration",
     "reliability",
     "reliability_of",
     "threshold_weighted_crps",

@@ -7,6 +7,7 @@ cells without an answer, if `options` say so.
 import math
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.ensembles.estimates import Estimates, estimate_runs
+from amortized_kde.ensembles.mixing import finish
 from amortized_kde.ensembles.options import (
     Ensembles,
     Members,
@@ -155,6 +157,20 @@ def pit(x: Members, obs: ArrayLike, cells: Index | None = None, *, options: Opti
     return _warned(ensembles, codes, np.where(atom >= 0, inside, drawn), ensembles.shape)
 
 
+def conditional_log_density(ensembles: Ensembles, at: Array) -> Array:
+    """Return natural log-densities at `at` (cells, m), given that no atom is hit."""
+    return _log_density(ensembles, at)[0]
+
+
+def conditional_probability(ensembles: Ensembles, at: Array) -> Array:
+    """Return probabilities up to `at` (cells, m), given that no atom is hit."""
+
+    def evaluate(estimates: Any, x: Array, _: slice) -> Array:
+        return np.asarray(estimates.probability(_arguments(estimates, x))).reshape(x.shape)
+
+    return _by_run(ensembles, evaluate, at)[0]
+
+
 def check_seed(seed: int) -> int:
     """Return the seed; raise `InvalidParameterError` unless it is an integer of at least 0."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
@@ -163,15 +179,18 @@ def check_seed(seed: int) -> int:
 
 
 def _by_run(
-    ensembles: Ensembles, evaluate: Callable[[Estimates, Array, slice], Array], at: Array
+    ensembles: Ensembles, evaluate: Callable[[Any, Array, slice], Array], at: Array
 ) -> tuple[Array, Index]:
     """Return ``evaluate(estimates, at[cells], cells)`` of all runs of cells, NaN for invalid ones; and the codes."""
     out = np.empty(at.shape)
 
     def work(estimates: Estimates, cells: slice) -> None:
-        out[cells] = evaluate(estimates, at[cells], cells)
+        out[cells] = evaluate(finish(estimates, ensembles, cells), at[cells], cells)
 
     codes = estimate_runs(ensembles, work)
+    if ensembles.corrected is not None:
+        # A calibrated cell has its kernel, whatever its members are.
+        codes[:] = OK
     out[ensembles.invalid] = math.nan
     return out, codes
 
@@ -211,6 +230,9 @@ def _atom_probability(ensembles: Ensembles) -> tuple[Array, Array]:
     """
     if not ensembles.options.atoms.size:
         return np.zeros((len(ensembles.samples), 0)), np.ones((len(ensembles.samples), 1))
+    if ensembles.corrected is not None and ensembles.corrected.atom_probability.shape[1]:
+        learned = np.where(ensembles.invalid[:, None], np.nan, ensembles.corrected.atom_probability)
+        return learned, 1.0 - learned.sum(axis=1, keepdims=True)
     prior = 0.5 * (ensembles.options.atoms.size + 1)
     probability = np.asarray((ensembles.hits + 0.5) / (ensembles.members + prior)[:, None])
     probability[ensembles.invalid] = np.nan

@@ -148,9 +148,9 @@ class Calibration:
                 f"{len(self.members)} members {', '.join(self.members)}; give these, with NaN for missing ones."
             )
         standardised = {
-            name: np.asarray(covariates[name]) if name == "day_of_year" else _standard(covariates[name], self, name)
-            for name in self.needs
-            if name != PLACE
+            name: np.asarray(values) if name == "day_of_year" else _standard(values, self, name)
+            for name, values in covariates.items()
+            if name == "day_of_year" or name in self.covariates
         }
         return summarise(
             self.scale.forward(values),

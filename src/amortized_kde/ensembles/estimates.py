@@ -198,7 +198,9 @@ def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates, slice], None]
 
     def run(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
         cells, samples = slice(start, stop), ensembles.samples.between(start, stop)
-        if adaptive is not None:
+        if ensembles.kernels_alone:
+            made = _without_kernels(len(samples), bounds, threads)
+        elif adaptive is not None:
             made, codes[cells] = _adaptive(adaptive(), samples, bounds, threads, scratch)
         else:
             h, codes[cells] = _bandwidths(ensembles, samples, cells, threads)
@@ -211,6 +213,13 @@ def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates, slice], None]
     size = {} if adaptive is not None else {"values_per_run": _MEMBERS_AT_ONCE}
     in_runs(run, ensembles.samples, threads=ensembles.options.threads, **size)
     return codes
+
+
+def _without_kernels(cells: int, bounds: Bounds, threads: int | None) -> Estimates:
+    """Return estimates of cells that get their kernels by `mixing.mix` alone."""
+    none, starts = np.zeros(cells), np.zeros(cells, np.int64)
+    kernels = Kernels(np.empty(0), np.empty(0), np.empty(0), starts, starts, True)
+    return Estimates(kernels, np.arange(cells), bounds, none, none, none, none, threads)
 
 
 def _climatology_estimate(ensembles: Ensembles) -> Estimates | None:
