@@ -11,7 +11,7 @@ from amortized_kde.ensembles.calibration import Calibration
 from amortized_kde.research.training.archive.design import GROUPS, Design
 from amortized_kde.research.training.archive.likelihood import LocationScale
 from amortized_kde.research.training.archive.occurrence import Occurrence, choose_occurrence, fit_occurrence
-from amortized_kde.research.training.archive.pairs import Pairs, folds_of
+from amortized_kde.research.training.archive.pairs import SEASON_DAYS, Pairs, folds_of
 
 FOLDS = 5
 # A part that improves the cross-validated score by less than this, in bits, is left out.
@@ -113,21 +113,37 @@ def _place_effects(model: LocationScale, theta: Array, places: Index, count: int
     return np.stack([shift, spread], axis=1)
 
 
-def cross_validated(design: Design, choice: Choice, folds: Index) -> Array:
-    """Return scores in bits of observations away from the atoms, each by a fit without its fold; 0 elsewhere."""
+def cross_validated(design: Design, choice: Choice, folds: Index, window: int | None = None) -> Array:
+    """Return scores in bits of observations away from the atoms, each by a fit without its fold; 0 elsewhere.
+
+    With a window, a fold is scored by a fit of that many days before it, and 0 if there are fewer.
+    """
     model, _, _ = design.rows(choice.groups, choice.kernel, choice.penalty)
     places, names = (None, ()) if choice.shrinkage is None else design.place_numbers
     start = _fit(model, np.flatnonzero(design.away), None, 0, None).theta
     out = np.zeros(len(design.pairs))
     for fold in np.unique(folds):
-        rows, rest = (np.flatnonzero(design.away & part) for part in (folds != fold, folds == fold))
+        others = fitted_rows(design.pairs.days, folds == fold, window)
+        if others is None:
+            continue
+        rows, rest = (np.flatnonzero(design.away & part) for part in (others, folds == fold))
         fitted = _fit(model, rows, places, len(names), choice.shrinkage, start)
         out[rest] = fitted.shifted(model, places).where(rest).scores(fitted.theta)
-    out[design.away] -= design.log_slope[design.away]
+    out[out != 0.0] -= design.log_slope[out != 0.0]
     return out / _LN2
 
 
-def choose(pairs: Pairs, *, season: bool = True, say: Callable[[str], None] | None = None) -> Choice:
+def fitted_rows(days: Index, scored: Flags, window: int | None) -> Flags | None:
+    """Return the pairs that are fitted to score others: all the rest, or a window of days before; None if too few."""
+    if window is None:
+        return ~scored
+    first = int(days[scored].min())
+    return np.asarray((days >= first - window) & (days < first)) if first - window >= days.min() else None
+
+
+def choose(
+    pairs: Pairs, *, season: bool = True, window: int | None = None, say: Callable[[str], None] | None = None
+) -> Choice:
     """Choose groups of terms, kernel, penalty, scale and corrections of places by cross-validation.
 
     Parameters
@@ -136,13 +152,17 @@ def choose(pairs: Pairs, *, season: bool = True, say: Callable[[str], None] | No
         Those that are fitted; nothing else is looked at.
     season : bool
         Whether harmonics of the year may be used, where days of the year are known.
+    window : int, optional
+        Days before a forecast that are fitted; default: all.
     say : callable, optional
         Called with a sentence about every decision.
     """
     chosen = pairs if len(pairs) <= _MOST_PAIRS else pairs.where(_thin(pairs))
-    folds = folds_of(chosen.days, FOLDS)
+    days = int(np.ptp(chosen.days)) + 1
+    folds = folds_of(chosen.days, FOLDS if window is None else max(5 * days // window, FOLDS))
+    season = season and (window is None or window >= SEASON_DAYS)
     root = chosen.bounds.lower in chosen.atoms and np.isinf(chosen.bounds.upper)
-    search = _Search(chosen, folds, say or (lambda sentence: None), Choice(0.5 if root else 1.0))
+    search = _Search(chosen, folds, window, say or (lambda sentence: None), Choice(0.5 if root else 1.0))
     for group, (_, _, needs) in GROUPS.items():
         if _available(chosen, group, season) and (needs is None or needs in search.best.groups):
             search.consider(group, groups=(*search.best.groups, group))
@@ -177,8 +197,10 @@ def _available(pairs: Pairs, group: str, season: bool) -> bool:
 class _Search:
     """The best choice so far, with its cross-validated score."""
 
-    def __init__(self, pairs: Pairs, folds: Index, say: Callable[[str], None], first: Choice) -> None:
-        self.pairs, self.folds, self.say = pairs, folds, say
+    def __init__(
+        self, pairs: Pairs, folds: Index, window: int | None, say: Callable[[str], None], first: Choice
+    ) -> None:
+        self.pairs, self.folds, self.window, self.say = pairs, folds, window, say
         self._designs: dict[float, Design] = {}
         self.best, self.score = first, self._evaluate(first)
 
@@ -195,7 +217,8 @@ class _Search:
         if choice.power not in self._designs:
             self._designs[choice.power] = Design(self.pairs, choice.power)
         design = self._designs[choice.power]
-        return float(np.sum(cross_validated(design, choice, self.folds)) / max(int(design.away.sum()), 1))
+        scores = cross_validated(design, choice, self.folds, self.window)
+        return float(np.sum(scores) / max(int(np.sum(scores != 0.0)), 1))
 
 
 def fold_calibrations(pairs: Pairs, choice: Choice, folds: Index) -> Sequence[tuple[Flags, Calibration]]:

@@ -5,7 +5,8 @@ distribution function. All are scored alike: a rounded observation by the mean d
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,8 +16,10 @@ from amortized_kde._types import Array
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.ensembles import answers
 from amortized_kde.ensembles.calibration import Power
-from amortized_kde.ensembles.options import Options
+from amortized_kde.ensembles.options import Ensembles, Options, read_ensembles
+from amortized_kde.learned.model import Model
 from amortized_kde.research.training.archive.pairs import Pairs
+from amortized_kde.selection import selector_of
 
 _LN2, _LOG_SQRT_2PI = math.log(2.0), 0.5 * math.log(2.0 * math.pi)
 # Cells of less probability than this are scored by the density in their middle: the difference would cancel.
@@ -48,6 +51,7 @@ class Trained:
 
     members: Array
     options: Options
+    model: Model | None = None
 
     @property
     def atom_probability(self) -> Array:
@@ -56,13 +60,17 @@ class Trained:
 
     def log_density(self, at: Array) -> Array:
         """Return natural log-densities, given that no atom is hit."""
-        ensembles = answers.read_ensembles(self.members, self.options)
-        return answers.conditional_log_density(ensembles, at)
+        return answers.conditional_log_density(self._ensembles, at)
 
     def cdf(self, at: Array) -> Array:
         """Return probabilities up to the arguments, given that no atom is hit."""
-        ensembles = answers.read_ensembles(self.members, self.options)
-        return answers.conditional_probability(ensembles, at)
+        return answers.conditional_probability(self._ensembles, at)
+
+    @cached_property
+    def _ensembles(self) -> Ensembles:
+        """The ensembles, with the model in place of the options' method if one is given."""
+        read = read_ensembles(self.members, self.options, ascending=True)
+        return read if self.model is None else replace(read, selector=selector_of("a model in training", self.model))
 
 
 @dataclass(frozen=True, eq=False)
