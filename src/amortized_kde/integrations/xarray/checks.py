@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
+from amortized_kde.integrations.xarray.times import calendar_of
 
 # A temporary dimension of length one.
 SINGLE = "_single"
@@ -101,6 +102,12 @@ def check_coordinates(x: xr.DataArray, other: xr.DataArray, what: str) -> None:
         if name not in x.indexes or name not in other.indexes:
             continue
         here, there = x.indexes[name], other.indexes[name]
+        ours_in, theirs_in = calendar_of(x, name), calendar_of(other, name)
+        if ours_in != theirs_in and None not in (ours_in, theirs_in):
+            raise InvalidSampleError(
+                f"{what} has dates of the calendar {theirs_in} along {name!r}, but the ensembles have {ours_in}; "
+                "convert one of them first, with convert_calendar."
+            )
         if not here.equals(there):
             at = int(np.flatnonzero(np.asarray(here != there))[0])
             raise InvalidSampleError(
