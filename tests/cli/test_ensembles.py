@@ -52,8 +52,8 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
     monkeypatch.setattr(files, "_BLOCK_CELLS", 3)
     path, obs, out = stored
     status, said, _ = run(
-        *("ensemble", path, "--var", "t2m", "--member-dim", "number", "--obs", obs, "--bounds", *BOUNDS),
-        *("--bandwidth", 2, "--out", out),
+        *("ensemble", path, "--var", "t2m", "--obs", obs, "--bounds", *BOUNDS, "--above", "8,12"),
+        *("--method", "silverman", "--out", out, "--json"),
     )
     x, y = (part.t2m for part in forecasts)
     options = {"dim": "number", "bounds": BOUNDS, "method": "silverman"}
@@ -102,22 +102,8 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
 def test_counts_in_words_and_progress(run, stored):
     path, obs, out = stored
     status, said, bar = run(
-        *(
-            "ensemble",
-            path,
-            "--var",
-            "t2m",
-            "--member-dim",
-            "number",
-            "--obs",
-            obs,
-            "--bounds",
-            *BOUNDS,
-            "--bandwidth",
-            2,
-            "--out",
-            out,
-        )
+        *("ensemble", path, "--var", "t2m", "--member-dim", "number", "--obs", obs, "--bounds", *BOUNDS),
+        *("--bandwidth", 2, "--out", out),
     )
     assert status == 0
     lines = {" ".join(line.split()) for line in said.splitlines()}
