@@ -21,6 +21,7 @@ from amortized_kde.integrations.xarray.checks import (
     check_alike,
     check_bandwidth,
     check_members,
+    find_member_dim,
     is_lazy,
     listing,
     of_variable,
@@ -48,7 +49,14 @@ _KINDS = {
     "log_score_occurrence": ("logarithmic score of {}, whether an atom was hit", "bits"),
     "log_score_amount": ("logarithmic score of {}, where no atom was hit", "bits"),
     "crps": ("continuous ranked probability score of {}", "{}"),
+    "threshold_weighted_crps": ("threshold-weighted continuous ranked probability score of {}", "{}"),
+    "brier_score": ("Brier score of {} above the threshold", "1"),
     "pit": ("probability integral transform of {}", "1"),
+    "rank": ("rank of the observation among the members of {}", "1"),
+    "rank_histogram": ("number of observations of {} with each rank among the members", "1"),
+    "reliability_forecast": ("mean forecast probability of {} above the threshold", "1"),
+    "reliability_observed": ("relative frequency of {} above the threshold", "1"),
+    "reliability_counts": ("number of forecast probabilities of {} above the threshold", "1"),
     "density": ("probability density of {}", "1/({})"),
     "probability_below": ("probability of {} up to the threshold", "1"),
     "probability_above": ("probability of {} above the threshold", "1"),
@@ -109,9 +117,9 @@ class LabelledEnsembles:
         )
         found = results if len(kinds) > 1 else (results,)
         single = [result.squeeze(SINGLE, drop=True) if SINGLE in result.dims else result for result in found]
-        return [_named(result, self.x, kind, self._about()) for result, kind in zip(single, kinds, strict=True)]
+        return [named(result, self.x, kind, self.about()) for result, kind in zip(single, kinds, strict=True)]
 
-    def _about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
         """Return attributes that say how the densities were made, in types that every file format can keep."""
         options = self._options
         method: str | float | None = "bandwidths given by cell" if self._bandwidths else options.method
@@ -149,8 +157,8 @@ def bandwidth_block(members: Array, *, options: Options) -> Array:
     return selection.bandwidths.reshape(samples.shape)
 
 
-def _named(result: xr.DataArray, x: xr.DataArray, kind: str, about: dict[str, Any]) -> xr.DataArray:
-    """Set the result's name and attributes: those of the variable that still hold, and its own."""
+def named(result: xr.DataArray, x: xr.DataArray, kind: str, about: Mapping[str, Any]) -> xr.DataArray:
+    """Return the result with its name and attributes: those of the variable that still hold, and its own."""
     title = x.attrs.get("long_name") or x.attrs.get("standard_name") or x.name or "the variable"
     attrs = {key: value for key, value in x.attrs.items() if key not in _OF_VARIABLE}
     if kind == "quantile" and "standard_name" in x.attrs:
@@ -163,7 +171,7 @@ def _named(result: xr.DataArray, x: xr.DataArray, kind: str, about: dict[str, An
     elif "{}" not in units or of_variable is not None:
         attrs["units"] = units.format(of_variable)
     result = result.rename(kind if x.name is None else f"{x.name}_{kind}")
-    result.attrs = attrs | about
+    result.attrs = {**attrs, **about}
     return result
 
 
@@ -222,14 +230,19 @@ def cell_numbers(x: xr.DataArray, dim: Hashable) -> xr.DataArray:
 
 
 def each_variable(
-    function: Callable[..., Labelled], x: Labelled, others: Mapping[str, Any], dim: Hashable, options: Mapping[str, Any]
+    function: Callable[..., Labelled],
+    x: Labelled,
+    others: Mapping[str, Any],
+    dim: Hashable | None,
+    options: Mapping[str, Any],
 ) -> Labelled:
-    """Call ``function(array, others, **options)``, for a Dataset on every variable with the members' dimension.
+    """Call ``function(array, others, dim, **options)``, for a Dataset on every variable with the members' dimension.
 
-    `others`, such as observations, are then Datasets with the same names.
+    `others`, such as observations, are then Datasets with the same names. `dim` is found if not given.
     """
+    dim = find_member_dim(x, dim)
     if not isinstance(x, xr.Dataset):
-        return function(x, others, **options)
+        return function(x, others, dim, **options)
     names = [name for name, variable in x.data_vars.items() if dim in variable.dims]
     if not names:
         raise InvalidParameterError(
@@ -239,7 +252,7 @@ def each_variable(
     made = []
     for name in names:
         others_here = {what: _of_dataset(other, name, what) for what, other in others.items()}
-        result = function(x[name], others_here, **of_variable(options, name, names))
+        result = function(x[name], others_here, dim, **of_variable(options, name, names))
         made.append(result if isinstance(result, xr.Dataset) else result.to_dataset())
     # Only dimensions that a result adds, such as atoms, can differ.
     merged = xr.merge(made, combine_attrs="drop_conflicts", join="outer", compat="override")
