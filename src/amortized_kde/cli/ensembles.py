@@ -70,6 +70,7 @@ def ensemble(
     as_json: Json = False,
 ) -> None:
     """Turn a file of forecast ensembles into quantiles, probabilities and, with --obs or --obs-var, scores."""
+    from amortized_kde.ensembles.options import find_calibration
     from amortized_kde.integrations.xarray import files
     from amortized_kde.integrations.xarray.checks import find_member_dim
     from amortized_kde.integrations.xarray.survey import survey as survey_file
@@ -83,6 +84,12 @@ def ensemble(
     truth = files.open_observations(obs or file, obs_var, x, dim) if obs or obs_var else None
     options: dict[str, Any] = {"bounds": read_limits(bounds), "atoms": read_numbers_list(atoms, "--atoms")}
     options |= {"method": method, "bandwidth": bandwidth}
+    calibration = None if method is None else find_calibration(method)
+    if calibration is not None:
+        # The model was trained with them; others are refused.
+        options["bounds"] = options["bounds"] or calibration.bounds
+        options["atoms"] = options["atoms"] or calibration.atoms
+        options["covariates"] = files.read_covariates(file, calibration.needs, x)
     if climatology is not None:
         options["climatology"] = files.open_observations(climatology, obs_var, x, dim).values
     results = _results(x, dim, truth, wanted, seed, options)
@@ -143,8 +150,9 @@ def _results(
     if wanted.quantiles:
         results.append(labelled.quantiles(x, wanted.quantiles, dim, **options))
     if options["atoms"]:
-        results.append(labelled.atom_probabilities(x, options["atoms"], dim, bounds=options["bounds"]))
-    elif options["bandwidth"] is None:
+        learned = {key: options.get(key) for key in ("bounds", "method", "covariates")}
+        results.append(labelled.atom_probabilities(x, options["atoms"], dim, **learned))
+    elif options["bandwidth"] is None and "covariates" not in options:
         results.append(labelled.bandwidth(x, dim, **options))
     return results
 

@@ -13,8 +13,19 @@ from amortized_kde.ensembles.estimates import Estimates
 from amortized_kde.ensembles.options import Ensembles
 from amortized_kde.numerics.cells import Arguments, Kernels
 
-# Nodes on each side of the outcome, and how far the integral of a CRPS reaches beyond the kernels, in bandwidths.
-_NODES, _REACH = 64, 9.0
+# How far the integral of a CRPS reaches beyond the kernels, in bandwidths.
+_REACH = 9.0
+
+
+def _panels(count: int = 8, order: int = 16) -> tuple[Array, Array]:
+    """Return nodes and weights on [0, 1]: Gauss-Legendre in panels that halve towards 0."""
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    edges = np.concatenate([[0.0], 0.5 ** np.arange(count - 1, -1, -1)])
+    width = np.diff(edges)[:, None]
+    return (edges[:-1, None] + width * 0.5 * (nodes + 1.0)).reshape(-1), (0.5 * width * weights).reshape(-1)
+
+
+_NODES, _WEIGHTS = _panels()
 
 
 class Mixed(NamedTuple):
@@ -116,13 +127,11 @@ class OnPowerScale:
         high = np.maximum(scale.forward(y), ends[self.density])
         low, high = (np.clip(v, *(scale.forward(np.array(w)) for w in window)) for v in (np.zeros(y.size), high))
         middle = np.clip(scale.forward(y), low, high)
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
         total = np.zeros(y.size)
-        for start, stop, step in ((low, middle, 0.0), (middle, high, 1.0)):
-            at = start[:, None] + (stop - start)[:, None] * 0.5 * (nodes + 1.0)
+        for end, step in ((low, 0.0), (high, 1.0)):
+            at = middle[:, None] + (end - middle)[:, None] * _NODES
             f = self._distribution(at, atoms, atom_probabilities) - step
-            slope = np.exp(-scale.log_slope(scale.back(at)))
-            total += 0.5 * (stop - start) * ((f * f * slope) @ weights)
+            total += np.abs(end - middle) * ((f * f * np.exp(-scale.log_slope(scale.back(at)))) @ _WEIGHTS)
         # Below the origin the distribution function is 0, as above the outcome's indicator is 1.
         below = np.clip(scale.origin, *window) - np.clip(np.minimum(y, scale.origin), *window)
         empty = (kernels.stops == kernels.starts)[self.density]

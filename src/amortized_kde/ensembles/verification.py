@@ -1,6 +1,6 @@
 """Scores of forecasts: ensembles against observations, one number per ensemble."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from numpy.typing import ArrayLike
@@ -35,6 +35,7 @@ def log_scores(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     r"""Return logarithmic scores of many ensembles, :math:`-\log_2 q(y)` in bits; lower is better.
@@ -61,6 +62,10 @@ def log_scores(
     climatology : array_like, optional
         Past values. Ensembles whose members give no density, for example because all are at an atom, get the density of
         these values away from the atoms (of a thousand of them, if there are more).
+    covariates : mapping of str to array_like of shape (...), optional
+        What a model that was trained on an archive needs besides the members: ``day_of_year``, ``place``, and others
+        that were named in training. Such a model corrects the members first (`calibrated`), and has bounds and atoms of
+        its own.
     threads : int, optional
         At most this many threads; by default all cores. The answer does not depend on it.
 
@@ -86,7 +91,7 @@ def log_scores(
     >>> log_scores([[1.0, 2.0, 4.0], [3.0, 5.0]], [2.5, 4.0], bandwidth=[1.0, 1.0]).round(4)
     array([2.2955, 2.0471])
     """
-    return answers.log_scores(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
+    return answers.log_scores(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates))
 
 
 def log_score_parts(
@@ -98,6 +103,7 @@ def log_score_parts(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> ScoreParts:
     """Return logarithmic scores in two parts that add up: of hitting an atom or none, and of the amount if none.
@@ -113,7 +119,7 @@ def log_score_parts(
     >>> parts.amount.round(4)
     array([0.    , 2.4004])
     """
-    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
     return ScoreParts(*answers.score_parts(x, obs, options=options))
 
 
@@ -126,6 +132,7 @@ def crps(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     r"""Return continuous ranked probability scores of the smoothed ensembles, in data units; lower is better.
@@ -141,7 +148,7 @@ def crps(
     >>> crps([[1.0, 2.0, 4.0]], [2.5], bandwidth=1.0).round(6)
     array([0.425428])
     """
-    return answers.crps(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
+    return answers.crps(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates))
 
 
 def threshold_weighted_crps(
@@ -154,6 +161,7 @@ def threshold_weighted_crps(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     r"""Return threshold-weighted CRPS: only thresholds in an interval count, such as those of strong wind.
@@ -173,7 +181,7 @@ def threshold_weighted_crps(
     array([0.081459])
     """
     window = read_bounds(between)
-    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
     return answers.crps(x, obs, options=options, window=window)
 
 
@@ -187,6 +195,7 @@ def brier_scores(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     r"""Return Brier scores of exceeding thresholds, :math:`(P(X > t) - 1\{y > t\})^2`; lower is better.
@@ -208,7 +217,7 @@ def brier_scores(
     array([[0.25  , 0.    ],
            [0.5625, 0.0063]])
     """
-    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
     return answers.brier_scores(x, thresholds, obs, options=options)
 
 
@@ -222,6 +231,7 @@ def pit(
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     seed: int = 0,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     """Return probability integral transforms F(y), uniform on [0, 1] if the forecasts are calibrated.
@@ -238,5 +248,5 @@ def pit(
     >>> pit([[1.0, 3.0], [2.0, 8.0]], [2.0, 2.0], bandwidth=1.0).round(4)
     array([0.5 , 0.25])
     """
-    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
     return answers.pit(x, obs, options=options, seed=seed)

@@ -25,8 +25,8 @@ from amortized_kde.integrations.xarray.files import rows_of
 from amortized_kde.integrations.xarray.functions import (
     atom_probabilities,
     bandwidth,
+    calibrated,
     densities,
-    dressed,
     probabilities,
     quantiles,
 )
@@ -44,10 +44,10 @@ __all__ = [
     "EnsembleAccessor",
     "atom_probabilities",
     "bandwidth",
+    "calibrated",
     "brier_scores",
     "crps",
     "densities",
-    "dressed",
     "in_units_of",
     "log_score_parts",
     "log_scores",

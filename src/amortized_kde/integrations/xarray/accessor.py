@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from amortized_kde.ensembles import Dressing
+from amortized_kde.ensembles import Calibration
 from amortized_kde.integrations.xarray import diagrams, functions, verification
 from amortized_kde.integrations.xarray.apply import Keywords, Labelled
 
@@ -33,11 +33,15 @@ class EnsembleAccessor:
         """Return bandwidths in the variable's units."""
         return functions.bandwidth(self._data, dim, **options)
 
-    def dressed(
-        self, dressing: Dressing | str | Path | Mapping[Hashable, Dressing | str | Path], dim: Hashable | None = None
+    def calibrated(
+        self,
+        model: Calibration | str | Path | Mapping[Hashable, Calibration | str | Path],
+        dim: Hashable | None = None,
+        *,
+        covariates: Mapping[str, Any] | None = None,
     ) -> Labelled:
-        """Return members shifted and scaled."""
-        return functions.dressed(self._data, dressing, dim)
+        """Return members corrected for bias and spread."""
+        return functions.calibrated(self._data, model, dim, covariates=covariates)
 
     def densities(self, at: Any, dim: Hashable | None = None, **options: Unpack[Keywords]) -> Labelled:
         """Return densities at arguments."""
@@ -61,9 +65,13 @@ class EnsembleAccessor:
         dim: Hashable | None = None,
         *,
         bounds: Sequence[float | None] | Mapping[Hashable, Sequence[float | None]] | None = None,
+        method: str | Mapping[Hashable, str] | None = None,
+        covariates: Mapping[str, Any] | None = None,
     ) -> Labelled:
         """Return probabilities of atoms."""
-        return functions.atom_probabilities(self._data, atoms, dim, bounds=bounds)
+        return functions.atom_probabilities(
+            self._data, atoms, dim, bounds=bounds, method=method, covariates=covariates
+        )
 
     def log_scores(self, obs: Labelled, dim: Hashable | None = None, **options: Unpack[Keywords]) -> Labelled:
         """Return logarithmic scores in bits."""

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from amortized_kde._types import Array
 from amortized_kde.data.reading import read_samples
 from amortized_kde.data.support import OPEN
+from amortized_kde.ensembles.calibration import PLACE, Calibration, calibrated
 from amortized_kde.ensembles.options import Options
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
-from amortized_kde.estimate import warn_of_rows
+from amortized_kde.estimate import refuse_calibrated, warn_of_rows
 from amortized_kde.integrations.xarray.checks import (
     SINGLE,
     check_alike,
@@ -26,6 +27,7 @@ from amortized_kde.integrations.xarray.checks import (
     listing,
     of_variable,
 )
+from amortized_kde.integrations.xarray.covariates import needed
 
 Labelled = xr.DataArray | xr.Dataset
 
@@ -38,6 +40,7 @@ class Keywords(TypedDict, total=False):
     bandwidth: float | xr.DataArray | Mapping[Hashable, float | xr.DataArray] | None
     atoms: Sequence[float] | Mapping[Hashable, Sequence[float]]
     climatology: ArrayLike | Mapping[Hashable, ArrayLike] | None
+    covariates: Mapping[str, Any] | None
     threads: int | None
 
 
@@ -71,16 +74,27 @@ _OF_VARIABLE |= {"actual_range", "flag_values", "flag_meanings", "ancillary_vari
 class LabelledEnsembles:
     """Ensembles `x` with members along the dimension `dim`, and the options of their densities; both checked."""
 
-    def __init__(self, x: Any, dim: Hashable, *, bandwidth: float | xr.DataArray | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        x: Any,
+        dim: Hashable,
+        *,
+        bandwidth: float | xr.DataArray | None = None,
+        covariates: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
         self.x, self.dim = check_members(x, dim), dim
-        self._bandwidths: list[xr.DataArray] = []
+        # Arrays by cell that are options: bandwidths, or the covariates that the model's calibration needs.
+        self._by_cell: dict[str, xr.DataArray] = {}
         if isinstance(bandwidth, xr.DataArray):
-            self._bandwidths = [check_alike(self.x, bandwidth, "bandwidth", dim)]
+            self._by_cell = {"bandwidth": check_alike(self.x, bandwidth, "bandwidth", dim)}
             # Replaced in every block by the block's part of the array.
             bandwidth = math.nan
         elif bandwidth is not None:
             check_bandwidth(bandwidth)
         self._options = Options.read(bandwidth=bandwidth, **options)
+        if self._options.calibration is not None:
+            self._by_cell = dict(needed(self.x, self._options.calibration, covariates))
 
     def apply(
         self,
@@ -97,13 +111,13 @@ class LabelledEnsembles:
         `core` are dimensions of the first input that are passed whole and kept in the result; `new` are dimensions that
         the function adds, with their sizes.
         """
-        arrays = [*inputs, *self._bandwidths]
+        arrays = [*inputs, *self._by_cell.values()]
         options = self._options
         if is_lazy(self.x, *arrays):
             # Dask computes several blocks side by side, so each gets one thread by default.
             options = replace(options, threads=options.threads or 1, warn=False)
         results = xr.apply_ufunc(
-            partial(_on_block, function=function, options=options, per_cell=bool(self._bandwidths), **more),
+            partial(_on_block, function=function, options=options, by_cell=tuple(self._by_cell), **more),
             self.x,
             *arrays,
             input_core_dims=[[self.dim], *([list(core)] if inputs else []), *([[]] * (len(arrays) - bool(inputs)))],
@@ -122,7 +136,7 @@ class LabelledEnsembles:
     def about(self) -> dict[str, Any]:
         """Return attributes that say how the densities were made, in types that every file format can keep."""
         options = self._options
-        method: str | float | None = "bandwidths given by cell" if self._bandwidths else options.method
+        method: str | float | None = "bandwidths given by cell" if "bandwidth" in self._by_cell else options.method
         about: dict[str, Any] = {"akde_method": float(options.bandwidth) if method is None else method}  # type: ignore[arg-type]
         if options.bounds != OPEN:
             about["akde_bounds"] = " ".join("none" if math.isinf(end) else f"{end:g}" for end in options.bounds)
@@ -132,22 +146,43 @@ class LabelledEnsembles:
 
 
 def _on_block(
-    members: Array, *arrays: Array, function: Callable[..., Any], options: Options, per_cell: bool, **more: Any
+    members: Array, *arrays: Array, function: Callable[..., Any], options: Options, by_cell: tuple[str, ...], **more: Any
 ) -> Any:
-    """Call the function on a block, whose last array holds the bandwidths if these are given by cell.
+    """Call the function on a block, whose last arrays are the options that are given by cell.
 
     A worker process reads the model's weights itself, once, from its installed package or from the folder that
     ``method="amortized:FOLDER"`` names; they are not part of the options.
     """
-    if per_cell:
-        *arrays, bandwidth = arrays  # type: ignore[assignment]
-        options = replace(options, bandwidth=bandwidth)
+    if by_cell:
+        given: dict[str, Any] = dict(zip(by_cell, arrays[len(arrays) - len(by_cell) :], strict=True))
+        arrays = arrays[: len(arrays) - len(by_cell)]
+        if options.calibration is None:
+            options = replace(options, bandwidth=given["bandwidth"])
+        else:
+            options = replace(options, covariates=_covariates(options.calibration, given))
     return function(members, *arrays, options=options, **more)
+
+
+def calibrated_block(
+    members: Array, *arrays: Array, calibration: Calibration, by_cell: tuple[str, ...]
+) -> Array:
+    """Return calibrated members."""
+    return calibrated(members, calibration, _covariates(calibration, dict(zip(by_cell, arrays, strict=True))))
+
+
+def _covariates(calibration: Calibration, given: dict[str, Any]) -> dict[str, Any]:
+    """Return covariates with the names of places in the place of their positions."""
+    if PLACE not in given:
+        return given
+    # The last name, of no place, is that of the position -1.
+    names = np.array([*calibration.places, ""])
+    return given | {PLACE: names[given[PLACE].astype(np.int64)]}
 
 
 def bandwidth_block(members: Array, *, options: Options) -> Array:
     """Return one bandwidth per cell."""
     selector = options.selector
+    refuse_calibrated(selector)
     samples = read_samples(members, axis=-1, ascending=selector.ascending)
     outside = samples.outside(options.bounds)
     selection = selector.select(samples, options.bounds, threads=options.threads)

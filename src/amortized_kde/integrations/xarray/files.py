@@ -2,7 +2,7 @@
 
 import shutil
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,22 +55,10 @@ def open_observations(path: str, name: str | None, like: xr.DataArray, dim: Hash
     return _open(path, chunks)[found]
 
 
-def read_archive(
-    path: str,
-    *,
-    var: str | None,
-    obs: str,
-    obs_file: str | None = None,
-    member_dim: Hashable | None = None,
-    time_dim: Hashable = "time",
-) -> ArchiveRows:
-    """Read forecasts, by default the only variable with members, and the observations `obs`, into memory."""
-    x = open_ensembles(path, var, member_dim)
-    where = path if obs_file is None else obs_file
-    with reading(where) as data:
-        if obs not in data.data_vars:
-            raise InvalidParameterError(f"{where!r} has no variable {obs!r}; it has: {listing(data.data_vars)}.")
-        return rows_of(x, data[obs], member_dim=member_dim, time_dim=time_dim)
+def read_covariates(path: str, names: Sequence[str], x: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Read those variables of a file that are wanted and are not coordinates of the ensembles."""
+    with reading(path) as data:
+        return {name: data[name].load() for name in names if name in data.data_vars and name not in x.coords}
 
 
 def rows_of(

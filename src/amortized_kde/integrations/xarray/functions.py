@@ -8,8 +8,7 @@ from typing import Any, Unpack
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from amortized_kde import ensembles
-from amortized_kde.ensembles import Dressing, answers, read_dressing
+from amortized_kde.ensembles import Calibration, answers, read_calibration
 from amortized_kde.ensembles.options import check_probabilities
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.integrations.xarray.apply import (
@@ -17,10 +16,12 @@ from amortized_kde.integrations.xarray.apply import (
     Labelled,
     LabelledEnsembles,
     bandwidth_block,
+    calibrated_block,
     counted,
     each_variable,
 )
 from amortized_kde.integrations.xarray.checks import check_members, is_lazy, read_argument
+from amortized_kde.integrations.xarray.covariates import needed
 
 Function = Callable[..., Any]
 # Values, their name in errors, and the name of the new dimension of a list.
@@ -117,50 +118,62 @@ def atom_probabilities(
     dim: Hashable | None = None,
     *,
     bounds: Sequence[float | None] | Mapping[Hashable, Sequence[float | None]] | None = None,
+    method: str | Mapping[Hashable, str] | None = None,
+    covariates: Mapping[str, Any] | None = None,
 ) -> Labelled:
     """Return probabilities of atoms along a new dimension ``atom``: `ensembles.atom_probabilities`."""
 
     def one(x: Any, others: dict[str, Any], dim: Hashable, **keywords: Any) -> Labelled:
         points = sorted(float(atom) for atom in keywords.get("atoms", ()))
-        cells = LabelledEnsembles(x, dim, bandwidth=1.0, **keywords)
+        cells = LabelledEnsembles(x, dim, covariates=covariates, **keywords)
         made = cells.apply(answers.atom_probabilities, kinds=["atom_probability"], new={"atom": len(points)})
         return counted(*made).assign_coords(atom=points)
 
-    return each_variable(one, x, {}, dim, {"atoms": atoms, "bounds": bounds})
+    return each_variable(one, x, {}, dim, {"atoms": atoms, "bounds": bounds, "method": method})
 
 
-def dressed(
-    x: Labelled, dressing: Dressing | str | Path | Mapping[Hashable, Dressing | str | Path], dim: Hashable | None = None
+def calibrated(
+    x: Labelled,
+    model: Calibration | str | Path | Mapping[Hashable, Calibration | str | Path],
+    dim: Hashable | None = None,
+    *,
+    covariates: Mapping[str, Any] | None = None,
 ) -> Labelled:
-    """Return members shifted and scaled: `ensembles.dressed`, with the dimensions, name and attributes of `x`.
+    """Return members corrected for bias and spread: `ensembles.calibrated`, with the dimensions and name of `x`.
+
+    Scores and probabilities of a model that was trained with a calibration apply it themselves.
 
     Parameters
     ----------
     x : DataArray or Dataset
-        For a Dataset, every variable with the members' dimension is dressed, and only these are returned.
-    dressing : Dressing, str or Path
-        The dressing, or the folder of a model that was trained with one; for a Dataset also a mapping by variable.
+        For a Dataset, every variable with the members' dimension is corrected, and only these are returned.
+    model : Calibration, str or Path
+        The calibration, or the folder of a model that was trained with one; for a Dataset also a mapping by variable.
     dim : hashable, optional
         The members' dimension; default: as in `log_scores`.
+    covariates : mapping of str to DataArray, optional
+        Covariates that are not coordinates of `x`. The season, places and lead times come from its coordinates.
 
     Examples
     --------
-    >>> members = xr.DataArray([[1.0, 3.0]], dims=("time", "member"), name="wind")
-    >>> dressed(members, Dressing(0.5, 1.0, 2.0)).values
-    array([[0.5, 4.5]])
+    >>> members = xr.DataArray([[1.0, 3.0, 5.0]], dims=("time", "member"), name="wind")
+    >>> calibrated(members, Calibration(location={"1": -0.5, "mean": 1.0}, floor=3.0, slope=0.0)).values
+    array([[-0.5,  2.5,  5.5]])
     """
 
     def one(
-        x: Any, others: dict[str, Any], dim: Hashable, *, dressing: Dressing | str | Path | None = None
+        x: Any, others: dict[str, Any], dim: Hashable, *, model: Calibration | str | Path | None = None
     ) -> xr.DataArray:
         members = check_members(x, dim)
-        if dressing is None:
+        if model is None:
             return members
-        chosen = dressing if isinstance(dressing, Dressing) else read_dressing(dressing)
+        chosen = model if isinstance(model, Calibration) else read_calibration(model)
+        by_cell = needed(members, chosen, covariates)
         made: xr.DataArray = xr.apply_ufunc(
-            partial(ensembles.dressed, dressing=chosen),
+            partial(calibrated_block, calibration=chosen, by_cell=tuple(by_cell)),
             members,
-            input_core_dims=[[dim]],
+            *by_cell.values(),
+            input_core_dims=[[dim], *([[]] * len(by_cell))],
             output_core_dims=[[dim]],
             dask="parallelized",
             output_dtypes=[float],
@@ -168,4 +181,4 @@ def dressed(
         )
         return made.transpose(*members.dims)
 
-    return each_variable(one, x, {}, dim, {"dressing": dressing})
+    return each_variable(one, x, {}, dim, {"model": model})
