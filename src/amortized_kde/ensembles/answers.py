@@ -118,13 +118,18 @@ def score_parts_of(ensembles: Ensembles, y: Array) -> tuple[Array, Array, Index]
 def crps(x: Members, obs: ArrayLike, *, options: Options, window: Bounds = OPEN) -> Array:
     """Return continuous ranked probability scores in data units, of thresholds in a window."""
     ensembles = read_ensembles(x, options)
+    values, codes = crps_of(ensembles, read_observations(obs, ensembles), window)
+    return _warned(ensembles, codes, values, ensembles.shape)
+
+
+def crps_of(ensembles: Ensembles, y: Array, window: Bounds = OPEN) -> tuple[Array, Index]:
+    """Return the scores of ensembles already read, (cells,), and the cells' codes."""
     atom_probability, _ = _atom_probability(ensembles)
 
-    def evaluate(estimates: Estimates, y: Array, cells: slice) -> Array:
-        return estimates.crps(y, options.atoms, atom_probability[cells], window)
+    def evaluate(estimates: Any, y: Array, cells: slice) -> Array:
+        return np.asarray(estimates.crps(y, ensembles.options.atoms, atom_probability[cells], window))
 
-    values, codes = _by_run(ensembles, evaluate, read_observations(obs, ensembles))
-    return _warned(ensembles, codes, values, ensembles.shape)
+    return _by_run(ensembles, evaluate, y)
 
 
 def brier_scores(x: Members, thresholds: ArrayLike, obs: ArrayLike, *, options: Options) -> Array:

@@ -19,7 +19,7 @@ WORTH = 1e-3
 _PENALTIES = (1.0, 10.0)
 _POWERS = (1.0 / 3.0,)
 # Pairs that a place's own correction is shrunk by, towards none.
-_SHRINKAGES = (5.0, 20.0, 80.0)
+_SHRINKAGES = (2.0, 8.0, 30.0, 100.0)
 # Pairs that choices are made on; a choice of many more would be the same.
 _MOST_PAIRS = 30_000
 _LN2 = float(np.log(2.0))

@@ -66,6 +66,10 @@ class Trained:
         """Return probabilities up to the arguments, given that no atom is hit."""
         return answers.conditional_probability(self._ensembles, at)
 
+    def crps(self, y: Array) -> Array:
+        """Return continuous ranked probability scores at outcomes (pairs,), by the package's own quadrature."""
+        return answers.crps_of(self._ensembles, y)[0]
+
     @cached_property
     def _ensembles(self) -> Ensembles:
         """The ensembles, with the model in place of the options' method if one is given."""
@@ -173,11 +177,11 @@ def score(predictive: Predictive, pairs: Pairs, *, seed: int = 0) -> Scores:
     jump = np.where(atom >= 0, np.append(chance, np.zeros((y.size, 1)), axis=1)[np.arange(y.size), atom], 0.0)
     uniform = np.random.default_rng([seed, 8]).random(y.size)
     edge = 0.5 * pairs.resolution
-    low, high = (_whole_cdf(predictive, pairs, chance, (y + side)[:, None])[:, 0] for side in (-edge, edge))
+    low, at, high = _whole_cdf(predictive, pairs, chance, np.stack([y - edge, y, y + edge], axis=1)).T
     # Uniform over the jump at an atom, and over the cell of a rounded observation.
-    at = _whole_cdf(predictive, pairs, chance, y[:, None])[:, 0]
-    pit = np.where(atom >= 0, at - (1.0 - uniform) * jump, low + uniform * (high - low) if edge else at)
-    return Scores(occurrence, amount, crps(predictive, pairs, chance), np.clip(pit, 0.0, 1.0))
+    pit = np.where(atom >= 0, at - (1.0 - uniform) * jump, low + uniform * (high - low))
+    exact = predictive.crps(y) if isinstance(predictive, Trained) else crps(predictive, pairs, chance)
+    return Scores(occurrence, amount, exact, np.clip(pit, 0.0, 1.0))
 
 
 def cell_log_density(predictive: Predictive, pairs: Pairs) -> Array:

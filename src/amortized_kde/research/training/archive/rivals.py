@@ -30,6 +30,10 @@ from amortized_kde.research.training.archive.predictive import CensoredLogistic,
 Rival = Callable[[Pairs, Pairs], Predictive]
 # Days on either side of a date whose observations make its climatology, and the dates for which one is made.
 _CLIMATE_DAYS, _CLIMATE_DATES = 30.0, 12
+# A larger climatology is thinned to this many values, as in `ensembles.log_scores`.
+_CLIMATE_VALUES = 1000
+# Five numbers are known well enough from this many pairs.
+_DRESSED_PAIRS = 3000
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -144,6 +148,8 @@ def kernel_dressing(fitted: Pairs, scored: Pairs) -> Predictive:
         sds = np.repeat(sd[:, None], x.shape[1], axis=1)
         return NormalMixture(np.where(present, places, 0.0), sds, weights, pairs.bounds)
 
+    if len(fitted) > _DRESSED_PAIRS:
+        fitted = fitted.where(np.sort(np.random.default_rng(0).permutation(len(fitted))[:_DRESSED_PAIRS]))
     mean = np.nanmean(fitted.members, axis=1)
     slope, level = np.polyfit(mean, fitted.observations, 1)
     rest = float(np.std(fitted.observations - level - slope * mean))
@@ -211,7 +217,9 @@ class _ByDate:
         return self._each(at, lambda density, x: density.logpdf(x))
 
     def cdf(self, at: Array) -> Array:
-        return self._each(at, lambda density, x: density.cdf(x))
+        # Interpolated: a quadrature of every pair asks for a hundred values.
+        tables = {id(density): _table(density) for density in self.densities}
+        return self._each(at, lambda density, x: np.interp(x, *tables[id(density)]))
 
     def _each(self, at: Array, function: Callable[[Any, Array], Array]) -> Array:
         out = np.empty(at.shape)
@@ -220,6 +228,12 @@ class _ByDate:
             if here.any():
                 out[here] = function(density, at[here])
         return out
+
+
+def _table(density: Any) -> tuple[Array, Array]:
+    """Return arguments over nearly all of the probability, and the distribution function there."""
+    at = np.linspace(*density.ppf(np.array([1e-7, 1.0 - 1e-7])), 4001)
+    return at, np.asarray(density.cdf(at))
 
 
 def climatology(fitted: Pairs, scored: Pairs) -> Predictive:
@@ -232,7 +246,8 @@ def climatology(fitted: Pairs, scored: Pairs) -> Predictive:
             apart = np.abs(fitted.covariates["day_of_year"] - 365.25 * (date + 0.5) / dates)
             here = np.minimum(apart, 365.25 - apart) <= _CLIMATE_DAYS
         atom = fitted.at_atom[here]
-        densities.append(akde.fit(fitted.observations[here][atom < 0], bounds=fitted.limits))
+        values = np.random.default_rng(0).permutation(fitted.observations[here][atom < 0])[:_CLIMATE_VALUES]
+        densities.append(akde.fit(values, bounds=fitted.limits))
         chances.append([(np.sum(atom == k) + 0.5) / (atom.size + 1.0) for k in range(len(fitted.atoms))])
     which = np.zeros(len(scored), np.int64)
     if dates > 1:
