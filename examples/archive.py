@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
+from amortized_kde.research.training.archive.scores import table_lines
 
 import amortized_kde.integrations.xarray  # noqa: F401  (registers .akde)
 from amortized_kde.cli import app
@@ -20,7 +21,6 @@ from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
 from amortized_kde.integrations.xarray import rows_of
 from amortized_kde.research.training.archive.pairs import HELD_OUT, read_pairs
 from amortized_kde.research.training.archive.recipe import archive_recipe
-from amortized_kde.research.training.archive.scores import table_lines
 from amortized_kde.research.training.archive.train import train_archive
 
 DAYS, MEMBERS = 1095, 20

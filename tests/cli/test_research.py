@@ -12,8 +12,8 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
-from amortized_kde.cli import app
 from amortized_kde import ensembles
+from amortized_kde.cli import app
 from amortized_kde.ensembles import read_calibration
 from amortized_kde.integrations.xarray import calibrated, log_scores
 from amortized_kde.integrations.xarray.covariates import place_keys
@@ -181,12 +181,14 @@ EXPECTED = {
 
 @needs_jax
 @pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning")
-@pytest.mark.parametrize("kind", small_archives(), ids=lambda kind: kind[0])
+@pytest.mark.parametrize("kind", list(small_archives()), ids=lambda kind: kind[0])
 def test_archives_of_all_kinds_train_without_further_options(run, tmp_path, kind):
     name, dims, x, y, coords, support = kind
     data = xr.Dataset({"t": (dims, x), "seen": (dims[:-1], y)}, {"time": dates(len(x)), **coords})
     data.to_netcdf(tmp_path / "archive.nc")
-    status, said, err = run("train", "--archive", tmp_path / "archive.nc", *support, "--out", tmp_path / "m", "--steps", 6)
+    status, said, err = run(
+        "train", "--archive", tmp_path / "archive.nc", *support, "--out", tmp_path / "m", "--steps", 6
+    )
     assert status == 0, err
     for text in EXPECTED[name]:
         assert text in said

@@ -232,7 +232,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("part", DAMAGE)
 def test_a_damaged_card_is_refused(stored, part):
-    with pytest.raises(UnreadableFileError, match="calibration in the card of .* is damaged"):
+    with pytest.raises(UnreadableFileError, match=r"calibration in the card of .* is damaged"):
         read_calibration(stored({**WET.as_card(), part: DAMAGE[part]}))
 
 

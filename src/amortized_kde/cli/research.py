@@ -65,7 +65,9 @@ def train(
     atoms: Atoms = None,
     resolution: Annotated[
         float | None,
-        typer.Option("--resolution", metavar="R", min=0.0, help="Unit of rounded observations; 0: exact; default: found."),
+        typer.Option(
+            "--resolution", metavar="R", min=0.0, help="Unit of rounded observations; 0: exact; default: found."
+        ),
     ] = None,
     covariates: Annotated[
         str | None, typer.Option("--covariates", metavar="NAME,...", help="Variables that the correction may use.")
@@ -221,8 +223,8 @@ def _notes(pairs: "Pairs", support: dict[str, Any]) -> list[str]:
     notes = []
     if pairs.resolution and support["resolution"] is None:
         notes.append(
-            f"observations look rounded to {pairs.resolution:g}; scoring the rounded cells. Pass --resolution 0 to treat "
-            "them as exact."
+            f"observations look rounded to {pairs.resolution:g}; scoring the rounded cells. Pass --resolution 0 to "
+            "treat them as exact."
         )
     if pairs.atoms and support["atoms"] is None:
         listed = ",".join(f"{atom:g}" for atom in pairs.atoms)

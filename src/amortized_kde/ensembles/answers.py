@@ -183,9 +183,7 @@ def check_seed(seed: int) -> int:
     return int(seed)
 
 
-def _by_run(
-    ensembles: Ensembles, evaluate: Callable[[Any, Array, slice], Array], at: Array
-) -> tuple[Array, Index]:
+def _by_run(ensembles: Ensembles, evaluate: Callable[[Any, Array, slice], Array], at: Array) -> tuple[Array, Index]:
     """Return ``evaluate(estimates, at[cells], cells)`` of all runs of cells, NaN for invalid ones; and the codes."""
     out = np.empty(at.shape)
 

@@ -42,11 +42,11 @@ class Power(NamedTuple):
 
     def forward(self, x: Array) -> Array:
         """Return values on the scale; what lies below the origin becomes 0, or stays if the power is 1."""
-        return x if self.power == 1.0 else np.maximum(x - self.origin, 0.0) ** self.power
+        return x if self.power == 1.0 else np.asarray(np.maximum(x - self.origin, 0.0) ** self.power)
 
     def back(self, v: Array) -> Array:
         """Return values in the variable's units."""
-        return v if self.power == 1.0 else np.maximum(v, 0.0) ** (1.0 / self.power) + self.origin
+        return v if self.power == 1.0 else np.asarray(np.maximum(v, 0.0) ** (1.0 / self.power) + self.origin)
 
     def log_slope(self, x: Array) -> Array:
         """Return the logarithm of the derivative of `forward`."""

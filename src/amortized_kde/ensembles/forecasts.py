@@ -50,7 +50,9 @@ def densities(
     array([[0.2316, 0.1793],
            [0.1232, 0.2265]])
     """
-    return answers.densities(x, at, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates))
+    return answers.densities(
+        x, at, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    )
 
 
 def probabilities(
@@ -130,7 +132,9 @@ def quantiles(
     array([[0.9495, 2.    ],
            [2.    , 5.    ]])
     """
-    return answers.quantiles(x, p, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates))
+    return answers.quantiles(
+        x, p, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    )
 
 
 def atom_probabilities(

@@ -91,7 +91,9 @@ def log_scores(
     >>> log_scores([[1.0, 2.0, 4.0], [3.0, 5.0]], [2.5, 4.0], bandwidth=[1.0, 1.0]).round(4)
     array([2.2955, 2.0471])
     """
-    return answers.log_scores(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates))
+    return answers.log_scores(
+        x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    )
 
 
 def log_score_parts(
@@ -148,7 +150,9 @@ def crps(
     >>> crps([[1.0, 2.0, 4.0]], [2.5], bandwidth=1.0).round(6)
     array([0.425428])
     """
-    return answers.crps(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates))
+    return answers.crps(
+        x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    )
 
 
 def threshold_weighted_crps(

@@ -31,7 +31,12 @@ CHOSEN = Calibration(
 @pytest.fixture
 def x():
     rng = np.random.default_rng(21)
-    coords = {"time": TIMES, "lat": [44.0, 45.5], "lon": [8.0, 9.0], "height": (("lat", "lon"), rng.uniform(0, 300, (2, 2)))}
+    coords = {
+        "time": TIMES,
+        "lat": [44.0, 45.5],
+        "lon": [8.0, 9.0],
+        "height": (("lat", "lon"), rng.uniform(0, 300, (2, 2))),
+    }
     return xr.DataArray(rng.normal(size=(3, 2, 2, 6)), dims=("time", "lat", "lon", "member"), coords=coords, name="t2m")
 
 
@@ -91,9 +96,11 @@ def test_what_is_missing_is_one_sentence(x, model):
         with pytest.raises(InvalidParameterError, match=message):
             labelled.log_scores(x.drop_vars(name), obs.drop_vars(name), method=model)
     one = x.isel(lon=0, drop=True)
-    with pytest.raises(InvalidParameterError, match="corrections for places along lat, lon, but .* have no 'lon'"):
+    with pytest.raises(InvalidParameterError, match=r"corrections for places along lat, lon, but .* have no 'lon'"):
         labelled.log_scores(one, one.mean("member"), method=model)
-    again = labelled.log_scores(x.drop_vars("height"), obs.drop_vars("height"), method=model, covariates={"height": x.height})
+    again = labelled.log_scores(
+        x.drop_vars("height"), obs.drop_vars("height"), method=model, covariates={"height": x.height}
+    )
     np.testing.assert_allclose(again, labelled.log_scores(x, obs, method=model), rtol=1e-12)
     with pytest.raises(InvalidParameterError, match="trained to correct forecasts"):
         labelled.bandwidth(x, method=model)
@@ -115,10 +122,14 @@ def test_an_archive_has_days_dates_places_leads_and_names(x):
     assert set(found.covariates) == {"day_of_year", "step", "height"}
     assert set(found.covariates["step"]) == {6.0, 12.0}
     assert set(found.places) == {"lat=44;lon=8", "lat=44;lon=9", "lat=45.5;lon=8", "lat=45.5;lon=9"}
-    row = int(np.flatnonzero((found.places == "lat=45.5;lon=9") & (found.days == 1) & (found.covariates["step"] == 12.0))[0])
+    row = int(
+        np.flatnonzero((found.places == "lat=45.5;lon=9") & (found.days == 1) & (found.covariates["step"] == 12.0))[0]
+    )
     np.testing.assert_array_equal(found.members[row], wide.isel(time=1, step=1, lat=1, lon=1))
     assert found.covariates["height"][row] == x.height.values[1, 1]
-    with pytest.raises(InvalidParameterError, match="'t' has the dimension 'member', but it must have one number per cell"):
+    with pytest.raises(
+        InvalidParameterError, match="'t' has the dimension 'member', but it must have one number per cell"
+    ):
         archive_of(x, x.mean("member"), covariates={"t": x})
 
 

@@ -69,9 +69,7 @@ class EnsembleAccessor:
         covariates: Mapping[str, Any] | None = None,
     ) -> Labelled:
         """Return probabilities of atoms."""
-        return functions.atom_probabilities(
-            self._data, atoms, dim, bounds=bounds, method=method, covariates=covariates
-        )
+        return functions.atom_probabilities(self._data, atoms, dim, bounds=bounds, method=method, covariates=covariates)
 
     def log_scores(self, obs: Labelled, dim: Hashable | None = None, **options: Unpack[Keywords]) -> Labelled:
         """Return logarithmic scores in bits."""

@@ -146,7 +146,12 @@ class LabelledEnsembles:
 
 
 def _on_block(
-    members: Array, *arrays: Array, function: Callable[..., Any], options: Options, by_cell: tuple[str, ...], **more: Any
+    members: Array,
+    *arrays: Array,
+    function: Callable[..., Any],
+    options: Options,
+    by_cell: tuple[str, ...],
+    **more: Any,
 ) -> Any:
     """Call the function on a block, whose last arrays are the options that are given by cell.
 
@@ -163,9 +168,7 @@ def _on_block(
     return function(members, *arrays, options=options, **more)
 
 
-def calibrated_block(
-    members: Array, *arrays: Array, calibration: Calibration, by_cell: tuple[str, ...]
-) -> Array:
+def calibrated_block(members: Array, *arrays: Array, calibration: Calibration, by_cell: tuple[str, ...]) -> Array:
     """Return calibrated members."""
     return calibrated(members, calibration, _covariates(calibration, dict(zip(by_cell, arrays, strict=True))))
 

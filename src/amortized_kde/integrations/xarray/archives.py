@@ -55,7 +55,7 @@ def read_archive(
     time_dim: Hashable = "time",
     covariates: Sequence[str] = (),
 ) -> Archive:
-    """Read forecasts `var` of a file, observations `obs_var` of it or of the file `obs`, and covariates, into memory."""
+    """Read forecasts `var` of a file, observations `obs_var` of it or of the file `obs`, and covariates."""
     x = open_ensembles(path, var, member_dim)
     truth = open_observations(path if obs is None else obs, obs_var, x, member_dim)
     with reading(path) as data:

@@ -123,8 +123,8 @@ def _places(x: xr.DataArray, calibration: Calibration) -> xr.DataArray:
     missing = [name for name in dims if name not in x.coords and name not in x.dims]
     if missing:
         raise InvalidParameterError(
-            f"the model has corrections for places along {listing(dims)}, but the ensembles have no {missing[0]!r}; add "
-            "it as a coordinate."
+            f"the model has corrections for places along {listing(dims)}, but the ensembles have no {missing[0]!r}; "
+            "add it as a coordinate."
         )
     keys = place_keys(x, dims)
     numbers = np.array([positions.get(key, -1) for key in keys.values.reshape(-1)], float)

@@ -15,7 +15,9 @@ def made():
         a, b, c, d = numbers
         day = np.repeat(np.arange(days), places)
         angle = 2.0 * np.pi * day / 365.2425
-        x = rng.normal(5.0, 4.0, (day.size, 1)) + rng.gamma(3.0, 0.7, (day.size, 1)) * rng.normal(size=(day.size, members))
+        x = rng.normal(5.0, 4.0, (day.size, 1)) + rng.gamma(3.0, 0.7, (day.size, 1)) * rng.normal(
+            size=(day.size, members)
+        )
         m, s = x.mean(axis=1), x.std(axis=1, ddof=1)
         y = a + b * m + season * np.sin(angle) + np.sqrt(c**2 + d**2 * s**2) * rng.normal(size=day.size)
         return read_pairs(x, y, day, covariates={"day_of_year": 1.0 + day % 365}, **options)

@@ -1,4 +1,4 @@
-"""Location-scale likelihoods: densities, cells and truncation against SciPy, slopes against differences, known truths."""
+"""Location-scale likelihoods: densities, cells and truncation against SciPy, slopes against differences."""
 
 import numpy as np
 import pytest

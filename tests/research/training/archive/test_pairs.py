@@ -99,7 +99,7 @@ def test_mistakes_are_one_sentence():
     x, y, days = rows()
     with pytest.raises(InvalidSampleError, match=r"do not fit: \(8, 5\), \(7,\), \(8,\)"):
         read_pairs(x, y[:7], days)
-    with pytest.raises(InvalidSampleError, match="no pair .* is left to train on: 8 × observation missing"):
+    with pytest.raises(InvalidSampleError, match=r"no pair .* is left to train on: 8 × observation missing"):
         read_pairs(x, y * np.nan, days)
     with pytest.raises(InvalidSampleError, match="is left to train on: 8 × all members missing"):
         read_pairs(x * np.nan, y, days)

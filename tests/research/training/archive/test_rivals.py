@@ -98,7 +98,9 @@ def test_censored_logistic_gives_the_chance_of_rain(wet):
 
 def test_the_rivals_suit_the_variable(made, wet):
     temperature = rivals_of(made(), Choice(groups=("season", "summaries")))
-    assert {"EMOS, maximum likelihood", "EMOS, CRPS", "EMOS, season", "EMOS, same covariates", "BMA"} <= set(temperature)
+    assert {"EMOS, maximum likelihood", "EMOS, CRPS", "EMOS, season", "EMOS, same covariates", "BMA"} <= set(
+        temperature
+    )
     rain = rivals_of(wet(), Choice())
     assert "censored logistic" in rain
     assert not any("EMOS" in name for name in rain)

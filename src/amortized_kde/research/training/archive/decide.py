@@ -115,7 +115,10 @@ def _decide_share(
     alone = table[1.0, 1.0]
     if table[best] > alone - WORTH:
         best = (1.0, 1.0)
-    note(f"kernel's share {best[0]:g}, members stretched by {best[1]:g}: {table[best]:.4f} bits; kernel alone {alone:.4f}")
+    note(
+        f"kernel's share {best[0]:g}, members stretched by {best[1]:g}: {table[best]:.4f} bits; kernel alone "
+        f"{alone:.4f}"
+    )
     return best
 
 
@@ -176,7 +179,10 @@ def _decide_tuning(
         best = min(after, key=lambda key: after[key])
         old, new = before[found.share, found.stretch], after[best]
     else:
-        best, (old, new) = (0.0, 1.0), (float(tuned.log[0].validation or 0.0), min(r.validation or 0.0 for r in tuned.log))
+        best, (old, new) = (
+            (0.0, 1.0),
+            (float(tuned.log[0].validation or 0.0), min(r.validation or 0.0 for r in tuned.log)),
+        )
     worth = recipe.start == SCRATCH or (tuned.steps > 0 and new < old - WORTH)
     note(f"tuning by {tuned.steps} steps: {new:.4f} bits against {old:.4f}, {'kept' if worth else 'left out'}")
     if not worth:

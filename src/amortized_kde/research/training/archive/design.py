@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 
 from amortized_kde._types import Array, Flags, Index
-from amortized_kde.data.support import Bounds
 from amortized_kde.ensembles.calibration import Calibration
 from amortized_kde.ensembles.regressors import COVARIATE, MEMBER, ONE, Summary
 from amortized_kde.research.training.archive.likelihood import Kernel, LocationScale
@@ -83,7 +82,9 @@ class Design:
         centre, scale = np.where(scale > 1e-12, centre, 0.0), np.where(scale > 1e-12, scale, 1.0)
         return (raw - centre) / scale, centre, scale
 
-    def rows(self, groups: Sequence[str], kernel: str, penalty: float) -> tuple[LocationScale, tuple[str, ...], tuple[str, ...]]:
+    def rows(
+        self, groups: Sequence[str], kernel: str, penalty: float
+    ) -> tuple[LocationScale, tuple[str, ...], tuple[str, ...]]:
         """Return the location-scale model of all pairs, and its terms."""
         location = ("mean", *(term for group in groups for term in self.terms(group)[0]))
         spread = tuple(term for group in groups for term in self.terms(group)[1])
@@ -138,5 +139,3 @@ def _blank(pairs: Pairs, power: float) -> Calibration:
         pairs.limits, pairs.atoms, pairs.resolution, power, biases, float(means.mean()),
         float(means.std()) or 1.0, covariates,
     )  # fmt: skip
-
-

@@ -7,7 +7,7 @@ EMOS is the case of a normal kernel. Derivatives are exact, and L-BFGS takes som
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -98,11 +98,15 @@ class LocationScale:
 
     def where(self, rows: Flags | Index) -> "LocationScale":
         """Return a subset of the rows."""
-        pick = lambda pair: None if pair is None else (pair[0][rows], pair[1][rows])  # noqa: E731
-        return LocationScale(
-            self.location[rows], self.log_spread[rows], self.spread[rows], self.outcomes[rows], self.kernel,
-            self.bounds, pick(self.edges), pick(self.shifts), self.penalty, self.free,
-        )  # fmt: skip
+        return replace(
+            self,
+            location=self.location[rows],
+            log_spread=self.log_spread[rows],
+            spread=self.spread[rows],
+            outcomes=self.outcomes[rows],
+            edges=None if self.edges is None else (self.edges[0][rows], self.edges[1][rows]),
+            shifts=None if self.shifts is None else (self.shifts[0][rows], self.shifts[1][rows]),
+        )
 
     def moments(self, theta: Array) -> tuple[Array, Array, Array]:
         """Return mu, log sigma and the part of c^2 in the variance."""
@@ -128,12 +132,12 @@ class LocationScale:
         if self.edges is not None:
             wide = (self.edges[1] - self.edges[0]) > _NARROW_CELL * sigma
             if wide.any():
-                cell = _between(self.kernel, *(end[wide] for end in self.edges), mu[wide], sigma[wide])
+                cell = _between(self.kernel, (self.edges[0][wide], self.edges[1][wide]), mu[wide], sigma[wide])
                 width = np.log(self.edges[1] - self.edges[0])[wide]
                 value[wide], by_mu[wide], by_log[wide] = cell[0] - width, cell[1], cell[2]
         if self.bounds != OPEN:
-            ends = (np.full(mu.size, end) for end in self.bounds)
-            inside = _between(self.kernel, *ends, mu, sigma)
+            limits = np.full(mu.size, self.bounds.lower), np.full(mu.size, self.bounds.upper)
+            inside = _between(self.kernel, limits, mu, sigma)
             value, by_mu, by_log = value - inside[0], by_mu - inside[1], by_log - inside[2]
         return -value, -by_mu, -by_log, part
 
@@ -180,9 +184,9 @@ class LocationScale:
         return np.concatenate([a, ends, np.zeros(self.log_spread.shape[1])]), scale
 
 
-def _between(kernel: Kernel, low: Array, high: Array, mu: Array, sigma: Array) -> tuple[Array, Array, Array]:
+def _between(kernel: Kernel, limits: tuple[Array, Array], mu: Array, sigma: Array) -> tuple[Array, Array, Array]:
     """Return the log-probability of an interval, and its derivatives by mu and log sigma."""
-    ends = (low - mu) / sigma, (high - mu) / sigma
+    ends = (limits[0] - mu) / sigma, (limits[1] - mu) / sigma
     log = kernel.log_between(*ends)
     densities = []
     for end in ends:

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from amortized_kde._types import Array, Index
-from amortized_kde.errors import InvalidParameterError
 from amortized_kde.ensembles.regressors import COVARIATE, ONE
+from amortized_kde.errors import InvalidParameterError
 from amortized_kde.research.training.archive.design import Design
 from amortized_kde.research.training.archive.likelihood import minimise
 
@@ -74,7 +74,7 @@ def _fit(columns: Array, classes: Index, count: int, penalty: float) -> Array:
     chance = 1.0 / (count + 1)
     between = chance * (np.eye(count) - chance)
     curvature = np.kron(columns.T @ columns, between) + np.diag(weights.reshape(-1))
-    return minimise(objective, np.zeros(weights.size), curvature).reshape(weights.shape)
+    return minimise(objective, np.zeros(weights.size), np.asarray(curvature, np.float64)).reshape(weights.shape)
 
 
 def fit_occurrence(design: Design, chosen: Occurrence) -> tuple[dict[str, float], ...]:

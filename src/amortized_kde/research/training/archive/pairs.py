@@ -194,7 +194,7 @@ def _reasons(rows: Array, y: Array, limits: Bounds, covariates: Mapping[str, Arr
         "observation missing": ~np.isfinite(y),
         "observation outside bounds": np.asarray((y < limits.lower) | (y > limits.upper)),
         "a member outside bounds": np.asarray(outside),
-        "all members missing": np.isnan(rows).all(axis=1),
+        "all members missing": np.asarray(np.isnan(rows).all(axis=1)),
         "a covariate missing": unknown,
     }
 

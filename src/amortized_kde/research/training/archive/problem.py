@@ -71,7 +71,9 @@ class TuningProblem(AdaptiveProblem):
 
     def model(self, network: Any) -> Model:
         """Return a model with the weights of a network."""
-        arrays: dict[str, NDArray[Any]] = {name: value.astype(np.float64) for name, value in self.arrays(network).items()}
+        arrays: dict[str, NDArray[Any]] = {
+            name: value.astype(np.float64) for name, value in self.arrays(network).items()
+        }
         return Model(self.recipe.name, ARCHITECTURES[self.recipe.network.output], arrays, {})
 
     def _prepare(self, moved: Moved) -> Prepared:

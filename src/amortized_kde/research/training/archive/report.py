@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -115,11 +116,11 @@ def tabulate(scores: dict[str, Scores], scored: Pairs, *, seed: int = 0) -> Repo
     rows = []
     for k, (name, found) in enumerate(scores.items()):
         covered = np.abs(found.pit - 0.5) < 0.5 * _COVERAGE
-        parts = (found.total, found.occurrence, found.amount, found.crps, covered, differences[:, k])
-        rows.append(Row(name, *(float(np.mean(part)) for part in parts), float(low[k]), float(high[k])))
-    histograms = {
-        name: np.histogram(found.pit, _BINS, (0.0, 1.0), density=True)[0] for name, found in scores.items()
-    }
+        means = [float(np.mean(part)) for part in (found.total, found.occurrence, found.amount, found.crps, covered)]
+        bits, occurrence, amount, ranked, coverage = means
+        behind = (float(np.mean(differences[:, k])), float(low[k]), float(high[k]))
+        rows.append(Row(name, bits, occurrence, amount, ranked, coverage, *behind))
+    histograms = {name: np.histogram(found.pit, _BINS, (0.0, 1.0), density=True)[0] for name, found in scores.items()}
     return Report(tuple(rows), len(scored), int(pieces.max()) + 1, bool(scored.atoms), histograms)
 
 
@@ -170,7 +171,9 @@ def table_lines(report: Report) -> Sequence[str]:
     for row in report.rows:
         parts = f"  {row.occurrence:>10.4f}  {row.amount:>7.4f}" if report.atoms else ""
         behind = f"{row.difference:+.4f}  {row.low:+.4f} to {row.high:+.4f}" if row is not report.rows[-1] else ""
-        line = f"{row.method:<{width}}  {row.bits:>7.4f}{parts}  {row.crps:>7.4f}  {100 * row.coverage:>5.1f} %  {behind}"
+        line = (
+            f"{row.method:<{width}}  {row.bits:>7.4f}{parts}  {row.crps:>7.4f}  {100 * row.coverage:>5.1f} %  {behind}"
+        )
         lines.append(line.rstrip())
     return lines
 
@@ -195,7 +198,7 @@ def draw_report(report: Report, path: Path) -> None:
     save_figure(figure.axes[0], str(path))
 
 
-def _draw_differences(ax: "object", report: Report) -> None:
+def _draw_differences(ax: Any, report: Report) -> None:
     """Draw how far each rival is behind; one that is far behind all others is cut off."""
     rivals = report.rows[:-1]
     middle = float(np.median([row.difference for row in rivals]))
@@ -203,11 +206,11 @@ def _draw_differences(ax: "object", report: Report) -> None:
     for place, row in enumerate(reversed(rivals)):
         shown = min(row.difference, far)
         ends = [[shown - min(row.low, shown)], [max(min(row.high, far), shown) - shown]]
-        ax.errorbar(shown, place, xerr=ends, fmt="o", color=COLOURS[0], capsize=3, markersize=4)  # type: ignore[attr-defined]
+        ax.errorbar(shown, place, xerr=ends, fmt="o", color=COLOURS[0], capsize=3, markersize=4)
         if row.difference > far:
-            ax.annotate(f"{row.difference:.2f} →", (far, place), ha="right", va="bottom", fontsize=7)  # type: ignore[attr-defined]
-    ax.axvline(0.0, color="0.4", linewidth=0.8)  # type: ignore[attr-defined]
+            ax.annotate(f"{row.difference:.2f} →", (far, place), ha="right", va="bottom", fontsize=7)
+    ax.axvline(0.0, color="0.4", linewidth=0.8)
     names = [f"{row.method}, {row.bits:.3f}" for row in reversed(rivals)]
-    ax.set_yticks(range(len(rivals)), names, fontsize=8)  # type: ignore[attr-defined]
-    ax.set_xlabel(f"bits behind the trained model ({report.rows[-1].bits:.3f}), 95 % intervals", fontsize=8)  # type: ignore[attr-defined]
-    ax.set_title("left of the line: better than the trained model", fontsize=8)  # type: ignore[attr-defined]
+    ax.set_yticks(range(len(rivals)), names, fontsize=8)
+    ax.set_xlabel(f"bits behind the trained model ({report.rows[-1].bits:.3f}), 95 % intervals", fontsize=8)
+    ax.set_title("left of the line: better than the trained model", fontsize=8)

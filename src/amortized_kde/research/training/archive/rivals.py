@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, ndtr
 
 import amortized_kde as akde
-from amortized_kde._types import Array
+from amortized_kde._types import Array, Index
 from amortized_kde.data.support import OPEN
 from amortized_kde.ensembles.calibration import Calibration
 from amortized_kde.ensembles.options import Options
@@ -210,7 +210,7 @@ class _ByDate:
     """One density for each date of the year, or for all; `which` (pairs,) says whose it is."""
 
     densities: list[Any]
-    which: Array
+    which: Index
     atom_probability: Array
 
     def log_density(self, at: Array) -> Array:
@@ -232,7 +232,8 @@ class _ByDate:
 
 def _table(density: Any) -> tuple[Array, Array]:
     """Return arguments over nearly all of the probability, and the distribution function there."""
-    at = np.linspace(*density.ppf(np.array([1e-7, 1.0 - 1e-7])), 4001)
+    low, high = density.ppf(np.array([1e-7, 1.0 - 1e-7]))
+    at = np.linspace(float(low), float(high), 4001)
     return at, np.asarray(density.cdf(at))
 
 
