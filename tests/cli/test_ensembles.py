@@ -178,7 +178,7 @@ def test_dry_members_are_pointed_out(run, stored):
     asked = ("ensemble", path, "--var", "rain", "--bounds", 0, "none", "--bandwidth", 1, "--overwrite", "--out", out)
     status, said, _ = run(*asked)
     assert status == 0
-    assert "of the members are exactly 0, the lower bound; --atoms 0 gives that value" in said.splitlines()[-1]
+    assert "of the members are exactly 0, the lower bound; --atoms 0 gives it a" in said.splitlines()[-1]
     assert "note:" not in run(*asked, "--atoms", 0)[1]
 
 

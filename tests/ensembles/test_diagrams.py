@@ -35,6 +35,8 @@ def test_edges_belong_to_the_bin_above_and_one_to_the_last():
     found = reliability_of([0.0, 0.5, 1.0, 1.0], [0, 1, 1, 0], bins=2)
     assert found.counts.tolist() == [1, 3]
     assert found.forecast.tolist() == [0.0, 2.5 / 3.0]
+    shares = np.arange(21) / 20
+    assert reliability_of(shares, shares > 0.5, bins=10).counts.tolist() == [2] * 9 + [3]
     empty = reliability_of([0.9], [True], bins=2)
     assert math.isnan(empty.observed[0])
     assert math.isnan(empty.forecast[0])

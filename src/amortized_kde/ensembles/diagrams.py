@@ -54,7 +54,7 @@ class Reliability(NamedTuple):
             p, f, n = p[kept], f[kept], n[kept]
             error = 2.0 * np.sqrt(f * (1.0 - f) / n)
             ax.errorbar(p, f, error, color=colour, linewidth=1.2, label=labels[k] if k < len(labels) else None)
-            ax.scatter(p, f, 12.0 + 140.0 * n / n.sum(), color=colour, zorder=3)
+            ax.scatter(p, f, 12.0 + 140.0 * n / n.sum(), color=colour, zorder=3, clip_on=False)
         ax.set(xlabel="forecast probability", ylabel="observed frequency", xlim=(0.0, 1.0), ylim=(0.0, 1.0))
         if len(labels):
             ax.legend(frameon=False, loc="upper left")
@@ -169,7 +169,8 @@ def _read_outcomes(outcomes: ArrayLike) -> Array:
 def read_bins(bins: int | ArrayLike) -> Array:
     """Return edges of bins; raise `InvalidParameterError` unless they increase from 0 to 1."""
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool) and bins >= 1:
-        return np.linspace(0.0, 1.0, int(bins) + 1)
+        # Not linspace, whose 0.3 is above 3/10: shares of ten members would fall into the bin below.
+        return np.arange(int(bins) + 1) / int(bins)
     edges = read_numbers(bins, "bins") if np.ndim(bins) == 1 else np.empty(0)
     if edges.size < 2 or edges[0] != 0.0 or edges[-1] != 1.0 or not np.all(np.diff(edges) > 0.0):
         raise InvalidParameterError(

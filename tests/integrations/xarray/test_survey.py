@@ -32,15 +32,15 @@ def test_cells_are_counted(rain, lazy):
 
 def test_zeros_are_pointed_out(rain):
     x, obs = rain
+    share, seen = (f"{float((part == 0.0).mean()):.0%}" for part in (x, obs))
     (note,) = survey(x, obs, "member", bounds=(0, None)).notes
-    share = f"{float((x == 0.0).mean()):.0%}"
     assert note == (
-        f"{share} of the members are exactly 0, the lower bound; --atoms 0 gives that value a probability of its own."
+        f"{share} of the members and {seen} of the observations are exactly 0, the lower bound; --atoms 0 gives it a "
+        "probability of its own."
     )
-    assert survey(x, obs, "member").notes[0].startswith(f"{share} of the members are exactly 0; --atoms 0 gives")
-    wet = x.where(x > 0.0, 0.05)
-    (note,) = survey(wet, obs.where(obs > 0.3, 0.0), "member", atoms=(0.05, 9.0)).notes
-    assert "of the observations are exactly 0; --atoms 0,0.05,9 gives" in note
+    assert survey(x, None, "member").notes[0].startswith(f"{share} of the members are exactly 0; --atoms 0 gives")
+    (note,) = survey(x.where(x > 0.0, 0.05), obs, "member", atoms=(0.05, 9.0)).notes
+    assert f"0% of the members and {seen} of the observations are exactly 0; --atoms 0,0.05,9 gives" in note
 
 
 def test_rounded_values_are_not_pointed_out():

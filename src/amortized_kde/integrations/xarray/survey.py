@@ -54,22 +54,23 @@ def survey(
         raise InvalidSampleError(f"all members of variable {x.name!r} are missing (NaN); check it and its fill value.")
     if found.pop("observations", 1) == 0:
         raise InvalidSampleError("all observations are missing (NaN); check their variable and its fill value.")
-    return Survey({"cells": cells, **found}, (*_note_atoms(x, obs, atoms, limits), *_note_units(x, obs)))
+    converted = None if obs is None else in_units_of(x, obs)
+    return Survey({"cells": cells, **found}, (*_note_atoms(x, converted, atoms, limits), *_note_units(x, obs)))
 
 
 def _note_atoms(
     x: xr.DataArray, obs: xr.DataArray | None, atoms: Sequence[float], limits: tuple[float, float]
 ) -> list[str]:
     """Return a sentence for each value with a probability of its own that was not given."""
-    notes: dict[float, str] = {}
-    for what, array in (("members", x), ("observations", obs)):
-        values = np.empty(0) if array is None else _some_values(array)
-        for atom in find_rounding(values).atoms:
-            side = {limits[0]: ", the lower bound", limits[1]: ", the upper bound"}.get(atom, "")
-            every = ",".join(f"{value:g}" for value in sorted({*atoms, atom}))
-            share = f"{np.mean(values == atom):.0%} of the {what} are exactly {atom:g}{side}"
-            notes.setdefault(atom, f"{share}; --atoms {every} gives that value a probability of its own.")
-    return [note for atom, note in notes.items() if atom not in atoms]
+    values = {"members": _some_values(x)} | ({} if obs is None else {"observations": _some_values(obs)})
+    found = {atom for some in values.values() for atom in find_rounding(some).atoms}
+    notes = []
+    for atom in sorted(found - set(atoms)):
+        shares = " and ".join(f"{np.mean(some == atom):.0%} of the {what}" for what, some in values.items())
+        side = {limits[0]: ", the lower bound", limits[1]: ", the upper bound"}.get(atom, "")
+        every = ",".join(f"{value:g}" for value in sorted({*atoms, atom}))
+        notes.append(f"{shares} are exactly {atom:g}{side}; --atoms {every} gives it a probability of its own.")
+    return notes
 
 
 def _some_values(x: xr.DataArray) -> Array:
