@@ -169,6 +169,10 @@ def _train_archive(
 
     with _training_extra():
         from amortized_kde.research.training.archive.train import check_folder, held_out, train_archive
+
+        if training["tuning"]:
+            # Only tuning needs JAX; better to know before all else is done.
+            import amortized_kde.research.training.archive.problem  # noqa: F401
     from amortized_kde.research.training.archive.pairs import read_pairs
     from amortized_kde.research.training.archive.recipe import archive_recipe
     from amortized_kde.research.training.archive.report import table_lines
