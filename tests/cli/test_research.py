@@ -245,7 +245,7 @@ def test_bad_input_is_one_sentence(run, folder, monkeypatch, mistake):
 def test_without_the_extra(folder, library, extra):
     code = (
         f"import sys; sys.modules[{library!r}] = None; from amortized_kde.cli import main; "
-        "main(['train', '--archive', 'a.nc', '--obs', 'seen'])"
+        "main(['train', '--archive', 'a.nc'])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 2
