@@ -156,7 +156,8 @@ def main() -> None:
     with open(options.out / "archive.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
     (options.out / "archive.md").write_text(to_markdown(rows), encoding="utf-8")
-    record_files(options.out, ["archive.csv", "archive.md"], models_behind(["amortized:adaptive"]))
+    command = "python benchmarks/archive.py --archives DIR"
+    record_files(options.out, ["archive.csv", "archive.md"], models_behind(["amortized:adaptive"]), command=command)
 
 
 def pooled(several: list[tuple[dict[str, Scores], Pairs]]) -> Report:

@@ -156,9 +156,7 @@ def show_report(ax, report):
         )
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     ax.set_yticks(range(len(rows)), [row.method.replace(", ", ",\n") for row in rows], fontsize=8)
-    ax.set(
-        title="temperature: bits behind the trained model", xlabel="with 95 % intervals", ylim=(-0.5, len(rows) - 0.5)
-    )
+    ax.set(title="temperature: bits behind", xlabel="with 95 % intervals", ylim=(-0.5, len(rows) - 0.5))
 
 
 def show_rain(ax, found):

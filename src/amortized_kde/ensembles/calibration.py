@@ -53,7 +53,7 @@ class Power(NamedTuple):
         if self.power == 1.0:
             return np.zeros(np.shape(x))
         with np.errstate(divide="ignore"):
-            return np.log(self.power) + (self.power - 1.0) * np.log(np.maximum(x - self.origin, 0.0))
+            return np.asarray(np.log(self.power) + (self.power - 1.0) * np.log(np.maximum(x - self.origin, 0.0)))
 
 
 class Corrected(NamedTuple):
