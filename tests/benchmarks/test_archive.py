@@ -1,17 +1,15 @@
 """The archives' benchmark: blocks that are scored, the table of the results, and parts put together."""
 
 import csv
-import sys
 from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+from amortized_kde.research.training.archive.predictive import Scores
+from amortized_kde.research.training.archive.report import OURS
+from archive import HEAD, held_out_block, make, pooled, to_markdown
 
-from amortized_kde.research.training.archive.predictive import Scores  # noqa: E402
-from amortized_kde.research.training.archive.report import OURS  # noqa: E402
-from archive import HEAD, held_out_block, make, pooled, to_markdown  # noqa: E402
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_table_is_made_of_the_results():
