@@ -15,7 +15,13 @@ from amortized_kde.data.support import Bounds, check_inside, working_domain
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.background import Background
 from amortized_kde.density.kernels import BINNED_FROM
-from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, FallbackWarning, UnlikeTrainingWarning
+from amortized_kde.errors import (
+    BadRowsWarning,
+    DegenerateSampleError,
+    FallbackWarning,
+    InvalidParameterError,
+    UnlikeTrainingWarning,
+)
 from amortized_kde.selection import (
     FAILURES,
     FALLBACKS,
@@ -100,6 +106,7 @@ def bandwidth(
     """
     check_nan(nan)
     selector, limits = find_selector(method), read_bounds(bounds)
+    refuse_calibrated(selector)
     frame = _frame(limits, _read_reference(reference))
     if axis is None:
         sample = read_sample(x, weights=weights, nan=nan, threads=threads)  # type: ignore[arg-type]
@@ -160,6 +167,7 @@ def fit(
     KernelDensity(n=5, bandwidth=0.146038, bounds=(0.0, 1.0), method='silverman')
     """
     selector, limits = find_selector(method), read_bounds(bounds)
+    refuse_calibrated(selector)
     sample = read_sample(x, weights=weights, nan=nan, threads=threads)
     history = _read_reference(reference)
     if selector.adaptive is not None:
@@ -254,6 +262,16 @@ def _raise_or_warn(result: Selection | Smoothing, sample: Sample, selector: Sele
             "compare the result with other methods.",
             UnlikeTrainingWarning,
             stacklevel=4,
+        )
+
+
+def refuse_calibrated(selector: Selector) -> None:
+    """Raise `InvalidParameterError` if the selector's model calibrates forecasts, which a sample alone is not."""
+    load = getattr(selector.select, "load", None)
+    if load is not None and "calibration" in load().card:
+        raise InvalidParameterError(
+            f"{selector.name!r} was trained to correct forecasts before their densities are made; use the functions of "
+            "amortized_kde.ensembles, which do so, or train with --no-calibration."
         )
 
 

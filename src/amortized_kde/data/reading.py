@@ -231,7 +231,7 @@ def read_samples(
     """
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
         raise InvalidParameterError(f"axis must be a whole number, not {axis!r}.")
-    array = _rectangular(x, "x")
+    array = read_rows(x)
     if array.ndim == 0 or not -array.ndim <= axis < array.ndim:
         raise InvalidSampleError(f"x has shape {array.shape} and so no axis {axis}.")
     rows = np.moveaxis(array, axis, -1)
@@ -241,8 +241,14 @@ def read_samples(
     return _flatten(rows.reshape(flat), relative, shape, ascending=ascending)
 
 
-def _rectangular(x: Any, what: str) -> Array:
-    """Read an array, or a list of sequences padded with NaN to equal length."""
+def read_rows(x: Any, what: str = "x") -> Array:
+    """Return an array of numbers, made of a list of unequal sequences by padding them with NaN.
+
+    Raises
+    ------
+    InvalidSampleError
+        If `x` does not hold numbers.
+    """
     if isinstance(x, (list, tuple)) and x and all(np.ndim(entry) == 1 for entry in x):
         rows = [read_numbers(entry, f"{what}[{i}]") for i, entry in enumerate(x)]
         padded = np.full((len(rows), max(row.size for row in rows)), np.nan)
@@ -254,7 +260,7 @@ def _rectangular(x: Any, what: str) -> Array:
 
 def _weight_rows(weights: ArrayLike | Sequence[ArrayLike], array: Array, axis: int) -> Array:
     """Read weights (..., n), relative to the largest of each sample; 0 for missing values."""
-    found, rows = _rectangular(weights, "weights"), np.moveaxis(array, axis, -1)
+    found, rows = read_rows(weights, "weights"), np.moveaxis(array, axis, -1)
     if found.shape != rows.shape[-1:]:
         found = np.moveaxis(read_weights(found, array.shape), axis, -1)
     return relative_weights(np.where(np.isnan(rows), 0.0, found))

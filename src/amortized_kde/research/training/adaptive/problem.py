@@ -28,7 +28,7 @@ from amortized_kde.research.training.adaptive.tasks import (
     standards,
     thinned_draws,
 )
-from amortized_kde.research.training.problem import Arrays, Forward, Outputs, Problem, Slopes
+from amortized_kde.research.training.problem import Forward, Outputs, Problem, Slopes
 from amortized_kde.research.training.recipe import AdaptiveRecipe, BroadRecipe
 
 # n of the paper's tasks, which are mixed in where tasks are reused; n of tasks without known bounds, and the random
@@ -105,7 +105,7 @@ class AdaptiveProblem(Problem):
         parts = {f"{layer}.{part}": np.asarray(v) for layer, found in network.items() for part, v in found.items()}
         return parts | {"standard.whole": self.standards.whole, "standard.point": self.standards.point}
 
-    def card(self, arrays: dict[str, NDArray[Any]], fitted: Arrays) -> dict[str, Any]:
+    def card(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         """Return the features' conventions."""
         return {"conventions": CONVENTIONS}
 
