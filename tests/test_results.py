@@ -12,7 +12,6 @@ OUTDATED = {
     "ensembles.csv": "its times need a quiet machine",
     "every_size.csv": "its tasks take some hours",
     "large_n.csv": "its times need a quiet machine",
-    "real_data_held.csv": "the held half is opened once, when no other change of the models is planned",
 }
 
 
