@@ -35,6 +35,8 @@ class Architecture:
 
     Attributes
     ----------
+    shapes : callable
+        Returns the shapes of all arrays, by name, given the network in a model's card.
     network : callable
         Converts a model's arrays to what its forward pass takes.
     select : callable
@@ -46,6 +48,7 @@ class Architecture:
         True if it predicts a density with many bandwidths (`adaptive.prediction.smooth`).
     """
 
+    shapes: Callable[[Mapping[str, Any]], dict[str, tuple[int, ...]]]
     network: Callable[[Arrays], Any]
     select: SelectByModel
     own_frame: bool = False
