@@ -16,6 +16,7 @@ __all__ = [
     "MissingExtraError",
     "UnlikeTrainingWarning",
     "UnreadableFileError",
+    "UnwritableFileError",
 ]
 
 
@@ -41,6 +42,10 @@ class DegenerateSampleError(AmortizedKdeError, ValueError):
 
 class UnreadableFileError(AmortizedKdeError, OSError):
     """A file cannot be read, or does not hold what it should."""
+
+
+class UnwritableFileError(AmortizedKdeError, OSError):
+    """A file cannot be written; what was there before is unchanged."""
 
 
 class MissingExtraError(AmortizedKdeError, ImportError):

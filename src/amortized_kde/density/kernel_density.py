@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from amortized_kde._types import Array, Index
+from amortized_kde._types import Array
 from amortized_kde.data.reading import Nan, read_bounds, read_numbers, read_sample
 from amortized_kde.data.sample import Sample, effective_size
 from amortized_kde.data.support import Bounds, check_inside, working_domain
@@ -22,12 +22,11 @@ from amortized_kde.density.extrema import FINE_BELOW, Extrema, all_extrema, prom
 from amortized_kde.density.kernel_sum import KernelSum
 from amortized_kde.density.kernels import BINNED_FROM, Ladder, SingleBandwidth
 from amortized_kde.density.modes import PROMINENCE, Modes, modes_among
-from amortized_kde.density.storage import Parts, load_parts, save_parts
+from amortized_kde.density.parts import Parts, check_background, check_bandwidths, check_shares, read_anchors
+from amortized_kde.density.storage import load_parts, save_parts
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 from amortized_kde.numerics.threads import run_in_pieces
 
-# Float32 softmax outputs sum to 1 only this closely; shares are divided by their sum.
-_SUM_TOLERANCE = 1e-5
 # Quantiles between which entropy is integrated: without a bound, what lies farther out is worth 1e-14 nats.
 _ENTROPY_TAILS = np.array([0.0, 1e-16, 1e-3, 0.1, 0.3, 0.5])
 
@@ -150,11 +149,10 @@ class KernelDensity:
         points = sample.values
         check_inside(points, bounds)
         h = read_numbers(bandwidths, "bandwidths")
-        if h.ndim != 1 or h.size == 0 or not (np.all((h > 0.0) & (h < math.inf)) and np.all(np.diff(h) > 0.0)):
-            raise InvalidParameterError("the bandwidths of a ladder must be positive, finite and ascending.")
-        ranks = None if anchors is None else _read_anchors(anchors, points.size)
+        check_bandwidths(h)
+        ranks = None if anchors is None else read_anchors(anchors, points.size)
         w = _read_shares(shares, (h.size, points.size if ranks is None else ranks.size))
-        _check_background(epsilon, background, bounds)
+        check_background(epsilon, background, bounds)
         return cls._from_parts(
             Parts(points, _weights(sample), h, w, float(epsilon), background, bounds, domain, method, ranks)
         )
@@ -192,7 +190,13 @@ class KernelDensity:
         return self._from_parts(self._parts._replace(bandwidths=bandwidths, method="given"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the density to a file in NumPy's npz format; no pickle is involved."""
+        """Write the density to a file in NumPy's npz format; no pickle is involved.
+
+        Raises
+        ------
+        UnwritableFileError
+            If the file cannot be written; what was there before is then unchanged.
+        """
         save_parts(self._parts, path)
 
     @classmethod
@@ -202,13 +206,9 @@ class KernelDensity:
         Raises
         ------
         UnreadableFileError
-            If the file does not exist, holds no density, or has a newer format.
+            If the file does not exist, is damaged, has another format, or holds parts that make no density.
         """
-        parts = load_parts(path)
-        if parts.shares is None:
-            sample, bandwidth = Sample(parts.points, parts.weights), float(parts.bandwidths[0])
-            return cls.from_sample(sample, bandwidth, parts.bounds, domain=parts.domain, method=parts.method)
-        return cls._from_parts(parts)
+        return cls._from_parts(load_parts(path))
 
     @property
     def points(self) -> Array:
@@ -670,33 +670,12 @@ def _weights(sample: Sample) -> Array:
     return np.full(n, 1.0 / n) if n < BINNED_FROM else np.broadcast_to(1.0 / n, n)
 
 
-def _read_anchors(anchors: ArrayLike, n: int) -> Index:
-    ranks = np.array(anchors)
-    if ranks.ndim != 1 or ranks.dtype.kind not in "iu" or ranks.size < 2 or not np.all(np.diff(ranks) > 0):
-        raise InvalidParameterError("anchors must be ranks of points, ascending whole numbers.")
-    if ranks[0] != 0 or ranks[-1] != n - 1:
-        raise InvalidParameterError(f"the first anchor must be 0 and the last {n - 1}, not {ranks[0]} and {ranks[-1]}.")
-    return ranks.astype(np.int64)
-
-
 def _read_shares(shares: ArrayLike, shape: tuple[int, int]) -> Array:
+    """Shares, divided by their sums."""
     w = read_numbers(shares, "shares")
-    if w.shape != shape:
-        raise InvalidParameterError(f"shares of {shape[0]} rungs and {shape[1]} points need that shape, not {w.shape}.")
-    total = w.sum(axis=0)
-    if w.min() < 0.0 or not np.all(np.abs(total - 1.0) <= _SUM_TOLERANCE):
-        raise InvalidParameterError("shares must not be negative, and for each point they must sum to 1.")
-    w /= total
+    check_shares(w, shape)
+    w /= w.sum(axis=0)
     return w
-
-
-def _check_background(epsilon: float, background: Background | None, bounds: Bounds) -> None:
-    if not 0.0 <= epsilon < 1.0:
-        raise InvalidParameterError(f"epsilon must lie in [0, 1), not {epsilon!r}.")
-    if background is None and epsilon > 0.0:
-        raise InvalidParameterError(f"a density with epsilon = {epsilon:g} needs a background.")
-    if background is not None and (background.lower, background.upper) != tuple(bounds):
-        raise InvalidParameterError(f"the background's bounds are not those of the density, {tuple(bounds)}.")
 
 
 def _read_probabilities(p: ArrayLike) -> Array:
