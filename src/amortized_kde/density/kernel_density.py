@@ -25,13 +25,15 @@ from amortized_kde.density.modes import PROMINENCE, Modes, modes_among
 from amortized_kde.density.parts import Parts, check_background, check_bandwidths, check_shares, read_anchors
 from amortized_kde.density.storage import load_parts, save_parts
 from amortized_kde.density.units import in_ordinary_units, ordinary_parts
-from amortized_kde.errors import InvalidParameterError, MissingExtraError
+from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError
 from amortized_kde.numerics.floats import quiet
 from amortized_kde.numerics.threads import run_in_pieces
 
 # Quantiles between which entropy is integrated: what lies farther out is worth 1e-14 nats.
 _ENTROPY_TAILS = np.array([1e-16, 1e-3, 0.1, 0.3, 0.5])
 
+# Draws or grid points in one array: 8 GB.
+_MOST_NUMBERS = 1 << 30
 # Points at which the search for modes starts; more would only be evaluated, fewer be added again.
 _STARTS = 65
 
@@ -310,8 +312,8 @@ class KernelDensity:
     @in_ordinary_units(units.places)
     def grid(self, count: int = 512) -> Array:
         """Return `count` even arguments that show the density: the data and four local bandwidths around them."""
-        if not isinstance(count, (int, np.integer)) or count < 2:
-            raise InvalidParameterError(f"a grid needs at least 2 points, not {count!r}.")
+        if not isinstance(count, (int, np.integer)) or not 2 <= count <= _MOST_NUMBERS:
+            raise InvalidParameterError(f"a grid needs at least 2 points and at most {_MOST_NUMBERS}, not {count!r}.")
         parts, (lower, upper) = self._parts, self._parts.bounds
         if parts.shares is None:
             low, high = parts.points[[0, -1]] + 4.0 * self.bandwidth * np.array([-1.0, 1.0])
@@ -452,17 +454,15 @@ class KernelDensity:
     def sample(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator | int | None = None) -> Any:
         """Draw from the density, exactly and inside the bounds: an array of shape `size`, or a float without it.
 
-        `rng` is a generator or a seed; the same seed gives the same draws.
+        `rng` is a generator or a seed; the same seed gives the same draws. At most 2^30 draws at a time.
 
         Examples
         --------
         >>> KernelDensity([0.0, 1.0], bandwidth=0.1, bounds=(0, 1)).sample(3, rng=1).shape
         (3,)
         """
-        sides = () if size is None else np.atleast_1d(size)
-        if not all(isinstance(side, np.integer) and side >= 0 for side in sides):
-            raise InvalidParameterError(f"size must be a whole number or several of them, not {size!r}.")
-        draws = self._kernels.draw(int(np.prod(sides)), np.random.default_rng(rng))
+        count = _read_size(size)
+        draws = self._kernels.draw(count, _read_rng(rng))
         return float(draws[0]) if size is None else draws.reshape(size)
 
     def rvs(
@@ -601,7 +601,7 @@ class KernelDensity:
         >>> d.modes(prominence=0.5).places.round(4)
         array([1.5])
         """
-        given = read_numbers(prominence, "the prominence")
+        given = _read_option(prominence)
         if given.ndim != 0 or not 0.0 <= given <= 1.0:
             raise InvalidParameterError(f"the prominence must lie between 0 and 1, not {prominence!r}.")
         if given < FINE_BELOW:
@@ -715,6 +715,35 @@ def _read_shares(shares: ArrayLike, shape: tuple[int, int]) -> Array:
     check_shares(w, shape)
     w /= w.sum(axis=0)
     return w
+
+
+def _read_option(given: ArrayLike) -> Array:
+    """A number; NaN for what is none."""
+    try:
+        return read_numbers(given, "the option")
+    except InvalidSampleError:
+        return np.array(math.nan)
+
+
+def _read_size(size: int | tuple[int, ...] | None) -> int:
+    """The number of draws in an array of this shape."""
+    sides = () if size is None else (size,) if isinstance(size, (int, np.integer)) else size
+    whole = isinstance(sides, (tuple, list, np.ndarray)) and all(
+        isinstance(side, (int, np.integer)) and not isinstance(side, bool) and side >= 0 for side in sides
+    )
+    if not whole:
+        raise InvalidParameterError(f"size must be a whole number or several of them, not {str(size)[:100]}.")
+    count = math.prod(int(side) for side in sides)
+    if count > _MOST_NUMBERS:
+        raise InvalidParameterError(f"{count} draws are too many at a time; draw at most {_MOST_NUMBERS} in one call.")
+    return count
+
+
+def _read_rng(rng: np.random.Generator | int | None) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(f"rng must be a generator, or a whole number of at least 0 ({error}).") from None
 
 
 def _read_probabilities(p: ArrayLike) -> Array:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.background import Background
 from amortized_kde.density.parts import Parts, check_parts
-from amortized_kde.errors import AmortizedKdeError, UnreadableFileError, UnwritableFileError
+from amortized_kde.errors import AmortizedKdeError, InvalidParameterError, UnreadableFileError, UnwritableFileError
 
 FORMAT = 4
 # Kind of each array's entries. What a density has not (shares, background, domain, anchors) is an empty array.
@@ -58,10 +58,18 @@ def save_parts(parts: Parts, path: str | os.PathLike[str]) -> None:
         "method": np.array(parts.method),
         "anchors": np.empty(0, np.int64) if parts.anchors is None else parts.anchors,
     }
+    name = _name(path)
     try:
-        _write(os.fsdecode(os.path.realpath(path)), stored)
+        _write(os.path.realpath(name), stored)
     except (OSError, ValueError) as error:
-        raise UnwritableFileError(f"the density cannot be written to {os.fsdecode(path)} ({error}).") from None
+        raise UnwritableFileError(f"the density cannot be written to {name} ({error}).") from None
+
+
+def _name(path: str | os.PathLike[str]) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise InvalidParameterError(f"a file is given by its name, not by a {type(path).__name__}.") from None
 
 
 def _write(path: str, stored: dict[str, Any]) -> None:
@@ -83,7 +91,7 @@ def _write(path: str, stored: dict[str, Any]) -> None:
 
 def load_parts(path: str | os.PathLike[str]) -> Parts:
     """Read the parts that `save_parts` wrote, or raise an `UnreadableFileError`."""
-    name = os.fsdecode(path)
+    name = _name(path)
     try:
         # Opening a pipe would wait for ever.
         if not stat.S_ISREG(os.stat(path).st_mode):

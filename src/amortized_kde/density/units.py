@@ -19,10 +19,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 D = TypeVar("D")
 
-# Bandwidths between 2^-900 and 2^900 are ordinary: their reciprocals and multiples are finite.
-_ORDINARY = 900
-# Others are moved here, as far as the largest value lets them.
-_MOVED_TO = 600
+# Bandwidths between 2^-450 and 2^450 are ordinary: their squares and reciprocals are finite.
+_ORDINARY = 450
+# Where the bandwidth is tiny beside the values, only its reciprocal can be.
+_TINY = -900
 # The smallest normal float64 is 2^-1022.
 _SMALLEST = -1000
 # A kernel this many times as wide as the interval between the bounds is flat there, to the last bit.
@@ -58,7 +58,7 @@ def _exponent(parts: Parts) -> int:
         return 0
     low, value = math.frexp(smallest)[1], max(abs(float(parts.points[0])), abs(float(parts.points[-1])))
     largest = math.frexp(max(value, widest))[1]
-    k = min(-_MOVED_TO - low, _ORDINARY - largest) if low < -_ORDINARY else _MOVED_TO - largest
+    k = -largest if low - largest >= _TINY else min(_TINY - low, -_TINY - largest)
     if low + k < _SMALLEST:
         raise InvalidParameterError(
             f"the bandwidth {smallest:g} is too small beside {max(value, widest):g}, the largest value or bandwidth; "

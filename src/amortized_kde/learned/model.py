@@ -42,8 +42,8 @@ class Architecture:
     select : callable
         Selects one bandwidth per sample.
     own_frame : bool
-        True if it reads ascending samples in the frame of their own location and scale. Otherwise it reads moments in
-        a working domain, and the order of a sample's values does not matter.
+        True if it reads samples in the frame of their own location and scale. Otherwise it reads moments in a working
+        domain.
     adaptive : bool
         True if it predicts a density with many bandwidths (`adaptive.prediction.smooth`).
     """

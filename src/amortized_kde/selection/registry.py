@@ -50,7 +50,7 @@ class Selector:
     select : Select
         Selects bandwidths.
     ascending : bool
-        Whether it needs ascending values.
+        Whether it needs ascending values. All have them, since a sum in another order differs in the last bits.
     adaptive : callable or None
         Returns the model that predicts the density, where that has more than one bandwidth.
     """
@@ -131,7 +131,7 @@ def _shipped(model: str) -> Callable[[], Model]:
 
 
 def _paper(model: str, summary: str) -> Selector:
-    return Selector(f"amortized:{model}", summary, Learned(_shipped(model)), ascending=False)
+    return Selector(f"amortized:{model}", summary, Learned(_shipped(model)))
 
 
 _R_UNWEIGHTED = (
@@ -222,6 +222,4 @@ def selector_of(name: str, model: Model) -> Selector:
     def load() -> Model:
         return model
 
-    architecture = model.architecture
-    adaptive = load if architecture.adaptive else None
-    return Selector(name, "A model of your own.", Learned(load), architecture.own_frame, adaptive)
+    return Selector(name, "A model of your own.", Learned(load), adaptive=load if model.architecture.adaptive else None)
