@@ -58,7 +58,8 @@ def _exponent(parts: Parts) -> int:
         return 0
     low, value = math.frexp(smallest)[1], max(abs(float(parts.points[0])), abs(float(parts.points[-1])))
     largest = math.frexp(max(value, widest))[1]
-    k = -largest if low - largest >= _TINY else min(_TINY - low, -_TINY - largest)
+    # The power itself must be finite.
+    k = min(-largest if low - largest >= _TINY else min(_TINY - low, -_TINY - largest), -_SMALLEST)
     if low + k < _SMALLEST:
         raise InvalidParameterError(
             f"the bandwidth {smallest:g} is too small beside {max(value, widest):g}, the largest value or bandwidth; "
