@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from amortized_kde.density.parts import Parts
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.tails import LOWEST_LOG
 
-P = ParamSpec("P")
-R = TypeVar("R")
-D = TypeVar("D")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Bandwidths between 2^-450 and 2^450 are ordinary: their squares and reciprocals are finite.
 _ORDINARY = 450
@@ -116,29 +114,26 @@ def modes(found: Modes, unit: float) -> Modes:
     return Modes(found.places / unit, found.heights * unit, found.prominences, found.masses)
 
 
-def in_ordinary_units(
-    convert: Convert, *, of_places: bool = False
-) -> Callable[[Callable[Concatenate[D, P], R]], Callable[Concatenate[D, P], R]]:
+def in_ordinary_units(convert: Convert, *, of_places: bool = False) -> Callable[[Method], Method]:
     """Make a method of a density compute in ordinary units; `of_places` if its first argument is in the data's.
 
     The density has an attribute `_ordinary`: the density in ordinary units and these, or None.
     """
 
-    def decorate(method: Callable[Concatenate[D, P], R]) -> Callable[Concatenate[D, P], R]:
+    def decorate(method: Method) -> Method:
         @wraps(method)
-        def call(self: D, *args: P.args, **kwargs: P.kwargs) -> R:
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             with np.errstate(all="ignore"):
-                ordinary = self._ordinary  # type: ignore[attr-defined]
-                if ordinary is None:
+                if self._ordinary is None:
                     return method(self, *args, **kwargs)
-                inner, unit = ordinary
+                inner, unit = self._ordinary
                 if not of_places:
                     return convert(method(inner, *args, **kwargs), unit)
                 at = read_numbers(args[0] if args else kwargs.pop("y"), "the argument")
                 found = convert(method(inner, at * unit, *args[1:], **kwargs), unit)
                 return _finite_inside(self, at, found) if convert is log_densities else found
 
-        return call
+        return cast(Method, call)
 
     return decorate
 
