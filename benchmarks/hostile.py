@@ -1,9 +1,9 @@
 """Call the library with hostile arguments, seeded, and check what comes back.
 
-Each call takes a random sample (magnitudes from 5e-324 to 1e300, ties, rounding, outliers), bounds, weights and method, and
-checks the density: total mass, monotone distribution function, cdf + sf = 1, inverse, no NaN from finite input, the time,
-and that every exception is one of the package's. Calls run in subprocesses, which may die; a run continues where it was
-stopped.
+Each call takes a random sample (magnitudes from 5e-324 to 1e300, ties, rounding, outliers), bounds, weights and method,
+and checks the density: total mass, monotone distribution function, cdf + sf = 1, inverse, no NaN from finite input, the
+time, and that every exception is one of the package's. Calls run in subprocesses, which may die; a run continues where
+it was stopped.
 
     python benchmarks/hostile.py --calls 1000000 --seed 1 --out build/hostile
 """
@@ -23,7 +23,7 @@ import amortized_kde as akde
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
 
 CHUNK = 500
-# Seconds of processor time for one call, from the issue of hardening; compiled functions are called once before.
+# Seconds of processor time that one call may take; compiled functions are called once before.
 SLOW = 5.0
 # A chunk that takes longer hangs.
 LONGEST_CHUNK = 3600.0
@@ -54,7 +54,7 @@ def sample(rng):
 def spoiled(x, rng):
     """Return the sample as something that is not one."""
     bad = [
-        np.append(x, np.nan), np.append(x, np.inf), x.reshape(1, -1), x.astype(str), list(x) + [[1.0]], [], None, "text",
+        np.append(x, np.nan), np.append(x, np.inf), x.reshape(1, -1), x.astype(str), [*x, [1.0]], [], None, "text",
         b"bytes", {"a": 1}, x.astype(complex), 3.0, [10**400], object(), x > 0, np.ma.masked_all(3),
     ]  # fmt: skip
     return bad[rng.integers(len(bad))]
@@ -99,7 +99,7 @@ def check(d, rng):
     low, high = d.support()
     inner = np.sort(np.append(d.grid(20), d.points[:: max(1, d.points.size // 20)]))
     far = np.array([-1e300, -1e155, 1e155, 1e300])
-    y = np.unique(np.concatenate([inner, far[(far > low) & (far < high)], [end for end in (low, high)]]))
+    y = np.unique(np.concatenate([inner, far[(far > low) & (far < high)], [low, high]]))
     cdf, sf, log = d.cdf(y), d.sf(y), d.logpdf(y)
     if np.isnan(cdf).any() or np.isnan(sf).any() or np.isnan(log).any():
         return "NaN from finite input"
