@@ -81,7 +81,7 @@ def call(seed, number):
     start = time.process_time()
     try:
         if rng.random() < 0.3:
-            h = [0.5, 1e-300, 5e-324, 1e-12, 1e300, 1e308, 0.0, -1.0, float("nan"), "a"][rng.integers(10)]
+            h = [0.5, 1e-300, 5e-324, 1e-12, 1e300, 1e306, 0.0, -1.0, float("nan"), "a"][rng.integers(10)]
             d = akde.KernelDensity(given, h, bounds=limits, weights=weights)
         else:
             d = akde.fit(given, bounds=limits, weights=weights, method=method, nan=["raise", "omit"][rng.integers(2)])
