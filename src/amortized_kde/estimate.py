@@ -1,7 +1,6 @@
 """The public `fit` and `bandwidth`: read the sample, select, build the density."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,9 @@ from amortized_kde.errors import (
     FallbackWarning,
     InvalidParameterError,
     UnlikeTrainingWarning,
+    warn_caller,
 )
+from amortized_kde.numerics.floats import quiet
 from amortized_kde.selection import (
     FAILURES,
     FALLBACKS,
@@ -40,6 +41,7 @@ from amortized_kde.selection import (
 DEFAULT_METHOD = "amortized"
 
 
+@quiet
 def bandwidth(
     x: ArrayLike | Sequence[ArrayLike],
     *,
@@ -119,6 +121,7 @@ def bandwidth(
     return float(selection.bandwidths[0]) if samples.shape == () else selection.bandwidths.reshape(samples.shape)
 
 
+@quiet
 def fit(
     x: ArrayLike,
     *,
@@ -204,6 +207,7 @@ def _adaptive_density(
         rungs, shares = ladder_of_one(smoothing, sample)
     else:
         rungs, shares, anchors = ladder_at_anchors(smoothing, sample.values.size)
+    rungs, shares = _distinct(rungs, shares)
     background = Background(bounds.lower, bounds.upper, float(smoothing.locations[0]), float(smoothing.scales[0]))
     return KernelDensity.from_ladder(
         sample,
@@ -216,6 +220,12 @@ def _adaptive_density(
         method=selector.name,
         anchors=anchors,
     )
+
+
+def _distinct(rungs: Array, shares: Array) -> tuple[Array, Array]:
+    """Rungs that are equal after rounding to subnormal numbers, joined."""
+    positive, first = np.unique(rungs, return_index=True)
+    return (rungs, shares) if positive.size == rungs.size else (positive, np.add.reduceat(shares, first, axis=0))
 
 
 def selectors() -> tuple[str, ...]:
@@ -253,15 +263,18 @@ def _raise_or_warn(result: Selection | Smoothing, sample: Sample, selector: Sele
             f"method {method!r} has no answer for this sample of {sample.values.size}: {FAILURES[code]}; "
             "give a bandwidth of your own to KernelDensity."
         )
+    if not np.all(result.bandwidths > 0.0) or not np.all(np.isfinite(result.bandwidths)):
+        raise InvalidParameterError(
+            f"method {method!r} has no finite bandwidth for this sample; take another method, or get its model again."
+        )
     if code in FALLBACKS:
-        warnings.warn(f"{method}: {FALLBACKS[code]}.", FallbackWarning, stacklevel=4)
+        warn_caller(f"{method}: {FALLBACKS[code]}.", FallbackWarning)
     if code == UNLIKE_TRAINING and result.unlike is not None:
         ways = " and ".join(ways_unlike(result.unlike[0]))
-        warnings.warn(
+        warn_caller(
             f"{method}: this sample is unlike all that the model was trained on ({ways}); "
             "compare the result with other methods.",
             UnlikeTrainingWarning,
-            stacklevel=4,
         )
 
 
@@ -275,7 +288,7 @@ def refuse_calibrated(selector: Selector) -> None:
         )
 
 
-def warn_of_rows(samples: Samples, outside: Flags, selection: Selection, method: str, *, stacklevel: int = 3) -> None:
+def warn_of_rows(samples: Samples, outside: Flags, selection: Selection, method: str) -> None:
     """Warn of samples without a bandwidth, of fallbacks and of samples unlike the training data, with their counts."""
     empty = (samples.sizes == 0) & ~samples.unusable
     fine = ~(empty | samples.unusable | outside)
@@ -288,21 +301,16 @@ def warn_of_rows(samples: Samples, outside: Flags, selection: Selection, method:
     counts = {reason: int(np.sum(rows)) for reason, rows in reasons.items() if np.any(rows)}
     if counts:
         listing = "; ".join(f"{count} × {reason}" for reason, count in counts.items())
-        warnings.warn(
-            f"{sum(counts.values())} of {len(samples)} samples have no answer (NaN): {listing}.",
-            BadRowsWarning,
-            stacklevel=stacklevel,
+        warn_caller(
+            f"{sum(counts.values())} of {len(samples)} samples have no answer (NaN): {listing}.", BadRowsWarning
         )
     for code, sentence in FALLBACKS.items():
         count = int(np.sum(fine & (selection.codes == code)))
         if count:
-            warnings.warn(
-                f"{method}, {count} of {len(samples)} samples: {sentence}.", FallbackWarning, stacklevel=stacklevel
-            )
+            warn_caller(f"{method}, {count} of {len(samples)} samples: {sentence}.", FallbackWarning)
     count = int(np.sum(fine & (selection.codes == UNLIKE_TRAINING)))
     if count:
-        warnings.warn(
+        warn_caller(
             f"{method}: {count} of {len(samples)} samples are unlike all that the model was trained on.",
             UnlikeTrainingWarning,
-            stacklevel=stacklevel,
         )

@@ -5,7 +5,6 @@ cells without an answer, if `options` say so.
 """
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +26,7 @@ from amortized_kde.ensembles.options import (
     read_ensembles,
     read_observations,
 )
-from amortized_kde.errors import BadRowsWarning, InvalidParameterError
+from amortized_kde.errors import BadRowsWarning, InvalidParameterError, warn_caller
 from amortized_kde.estimate import warn_of_rows
 from amortized_kde.numerics.cells import Arguments
 from amortized_kde.numerics.streams import stream_words, uniforms_at
@@ -268,11 +267,11 @@ def _warned(ensembles: Ensembles, codes: Index, values: Array, shape: tuple[int,
                 "climatology= gives values from which to make it."
             )
         if failed:
-            warnings.warn(f"{failed} of {codes.size} ensembles {reason}", BadRowsWarning, stacklevel=4)
+            warn_caller(f"{failed} of {codes.size} ensembles {reason}", BadRowsWarning)
         codes = np.maximum(codes, OK)
     # Members at atoms count as members here.
     offsets = np.concatenate([[0], np.cumsum(ensembles.members)])
     counted = Samples(np.empty(0), offsets, ensembles.shape, ensembles.samples.unusable)
     selection = Selection(np.empty(0), codes)
-    warn_of_rows(counted, ensembles.outside, selection, ensembles.selector.name, stacklevel=5)
+    warn_of_rows(counted, ensembles.outside, selection, ensembles.selector.name)
     return values
