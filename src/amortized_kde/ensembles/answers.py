@@ -250,10 +250,7 @@ def _atom_at(ensembles: Ensembles, y: Array) -> Index:
 
 
 def _warned(ensembles: Ensembles, codes: Index, values: Array, shape: tuple[int, ...]) -> Array:
-    """Return the values in this shape; warn of cells without one, fallbacks, and ensembles unlike the training tasks.
-
-    Warnings name the caller of the function of `forecasts.py` or `verification.py` that called this module.
-    """
+    """Return the values in this shape; warn of cells without one, fallbacks, and ensembles unlike the training tasks."""
     options, values = ensembles.options, values.reshape(shape)
     if not options.warn or (not codes.any() and not ensembles.invalid.any()):
         return values
