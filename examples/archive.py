@@ -24,7 +24,7 @@ from amortized_kde.research.training.archive.report import table_lines
 from amortized_kde.research.training.archive.train import train_archive
 
 DAYS, MEMBERS = 1095, 20
-LATITUDES, LONGITUDES = np.arange(44.0, 56.0, 3.0), np.arange(0.0, 20.0, 4.0)
+LATITUDES, LONGITUDES = np.arange(44.0, 56.0, 6.0), np.arange(0.0, 20.0, 8.0)
 CELLS = (DAYS, LATITUDES.size, LONGITUDES.size)
 # Days that are trained on; the others are scored.
 TRAINED = 900
