@@ -250,7 +250,7 @@ def _atom_at(ensembles: Ensembles, y: Array) -> Index:
 
 
 def _warned(ensembles: Ensembles, codes: Index, values: Array, shape: tuple[int, ...]) -> Array:
-    """Return the values in this shape; warn of cells without one, of fallbacks, and of ensembles unlike the training."""
+    """Return values in this shape; warn of cells without one, of fallbacks, and of ensembles unlike the training."""
     options, values = ensembles.options, values.reshape(shape)
     if not options.warn or (not codes.any() and not ensembles.invalid.any()):
         return values
