@@ -10,7 +10,6 @@ ORIGINS = read_origins(RESULTS)
 # Files that are known to be of older models, and why. Delete the line when the file has been made anew.
 OUTDATED = {
     "ensembles.csv": "its times need a quiet machine",
-    "every_size.csv": "its tasks take some hours",
     "large_n.csv": "its times need a quiet machine",
 }
 
