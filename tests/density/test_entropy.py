@@ -1,5 +1,4 @@
 import math
-import time
 
 import numpy as np
 import pytest
@@ -78,10 +77,8 @@ def test_far_bounds_do_not_keep_it_from_ending(far):
 
 @pytest.mark.parametrize("h", [5e-324, 1e-300, 1e-17])
 def test_kernels_below_the_spacing_of_numbers_end_with_a_sentence(h):
-    start = time.process_time()
     with pytest.raises(PrecisionError, match="no accurate digit"):
         KernelDensity([0.0, 1.0, 2.0], h, bounds=(-10, 10)).entropy()
-    assert time.process_time() - start < 5.0
 
 
 def test_too_many_peaks_end_with_a_sentence(monkeypatch):

@@ -1,7 +1,5 @@
 """Calibrations recover what made the data, use only what pays, and never see the fold that they are scored on."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -145,11 +143,3 @@ def test_an_atom_that_never_or_always_occurs_is_refused(wet):
         fit_occurrence(Design(dry, 0.5), Occurrence())
     with pytest.raises(InvalidParameterError, match="observations that are fitted is 0, so that its probability"):
         fit_occurrence(Design(pairs.where(pairs.observations > 0.0), 0.5), Occurrence())
-
-
-def test_two_thousand_pairs_are_calibrated_at_once(made):
-    """Two seconds on two free cores; the processor's time of this process is counted, so that others do not matter."""
-    pairs = made(days=2000, season=3.0)
-    begin = time.process_time()
-    fit_calibration(pairs, choose(pairs))
-    assert time.process_time() - begin < 4.0
