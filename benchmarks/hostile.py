@@ -61,7 +61,7 @@ def spoiled(x, rng):
 
 
 def bounds(x, rng):
-    """Return bounds, some of which are none."""
+    """Return bounds, in one case of fourteen invalid ones."""
     low, high = float(np.min(x)), float(np.max(x))
     wide = (high - low) * 10.0 ** rng.uniform(-3, 6)
     good = [None, (None, None), (low, None), (None, high), (low - wide, high + wide), (low, high), (-1e300, 1e300)]

@@ -139,7 +139,7 @@ def in_ordinary_units(convert: Convert, *, of_places: bool = False) -> Callable[
 
 
 def _finite_inside(density: Any, at: Any, found: Any) -> Any:
-    """Log-densities, of which those inside the bounds are finite even if the argument is not in other units."""
+    """Return log-densities; inside the bounds they are finite even if the argument is infinite in other units."""
     lower, upper = density.support()
     inside = np.isfinite(at) & (at >= lower) & (at <= upper)
     kept = np.where(inside, np.maximum(found, LOWEST_LOG), found)

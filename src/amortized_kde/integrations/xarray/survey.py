@@ -13,7 +13,7 @@ from amortized_kde.data.rounding import find_rounding
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.integrations.xarray.units import in_units_of
 
-# So many values show whether one of them has a probability of its own.
+# Enough values to show whether one of them has a probability of its own.
 _LOOKED_AT = 200_000
 
 
