@@ -1,10 +1,10 @@
 """Call the library with hostile arguments and files, seeded, and check what comes back.
 
-Half of the calls fit or build a density: random samples (magnitudes from 5e-324 to 1e300, ties, rounding, outliers, up to
-10,000 values), bounds, weights, methods, and arguments of wrong types. The others select bandwidths, read damaged tables,
-load damaged densities, and use damaged model folders. `contests/hostile.py` has the calls and the laws: mass, monotone
-distribution function, cdf + sf = 1, inverse, no NaN from finite input, only the package's exceptions; here are the limits
-of time and memory. Calls run in subprocesses, which may die; a run continues where it was stopped.
+Half of the calls fit or build a density: random samples (magnitudes from 5e-324 to 1e300, ties, rounding, outliers, up
+to 10,000 values), bounds, weights, methods, and arguments of wrong types. The others select bandwidths, read damaged
+tables, load damaged densities, and use damaged model folders. `contests/hostile.py` has the calls and the laws: mass,
+monotone distribution function, cdf + sf = 1, inverse, no NaN from finite input, only the package's exceptions; here are
+the limits of time and memory. Calls run in subprocesses, which may die; a run continues where it was stopped.
 
     python benchmarks/hostile.py --calls 1000000 --seed 1 --chunks build/hostile --out results
 """
@@ -23,11 +23,11 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from contests.hostile import KINDS, call
 
 import amortized_kde as akde
 from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.research.provenance import models_behind, record_files
+from contests.hostile import KINDS, call
 
 CHUNK = 5000
 # Seconds of processor time that one call may take. A slow one is repeated, because the first may have compiled.

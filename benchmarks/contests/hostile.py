@@ -44,7 +44,7 @@ def spoiled(x: Any, rng: Rng) -> Any:
     """Return the sample as something that is not one."""
     bad = [
         np.append(x, np.nan), np.append(x, np.inf), x.reshape(1, -1), x.astype(str), [*x, [1.0]], [], None, "text",
-        b"bytes", {"a": 1}, x.astype(complex), 3.0, [10**400], object(), x > 0, np.ma.masked_all(3),
+        b"bytes", {"a": 1}, x.astype(complex), 3.0, [10**400], object(), x > 0, np.ma.masked_equal([1.0], 1.0),
     ]  # fmt: skip
     return bad[rng.integers(len(bad))]
 
