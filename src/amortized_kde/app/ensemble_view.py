@@ -16,7 +16,7 @@ from amortized_kde.app.input_view import show_error, type_interval, upload_table
 from amortized_kde.app.pictures import pit_chart
 from amortized_kde.app.state import remembered
 from amortized_kde.app.tables import TOGETHER, Table, read_rows
-from amortized_kde.app.words import rows_csv
+from amortized_kde.app.words import escaped, rows_csv
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError
 
 # Names that mark the column of observations.
@@ -78,7 +78,8 @@ def _choose_members(key: Any, table: Table) -> tuple[Any, Any, Any]:
     if len(members) < 2:
         raise InvalidSampleError("ensembles need at least two columns of numbers, and equally many on every line.")
     left_out = [name for k, name in enumerate(table.names) if k not in columns and name != TOGETHER]
-    st.caption(f"{len(members)} members" + (f"; not numbers: {', '.join(left_out)}" if left_out else "") + ".")
+    without = f"; not numbers: {', '.join(left_out)}" if left_out else ""
+    st.caption(escaped(f"{len(members)} members{without}."))
     rows = remembered(("rows", key, tuple(columns)), lambda: read_rows(table, columns))
     chosen = rows[:, [columns.index(k) for k in members]]
     return (key, observation), chosen, None if observation is None else rows[:, columns.index(observation)]
@@ -94,11 +95,13 @@ def _show(key: Any, members: Any, observed: Any, *, bounds: Limits, methods: Seq
         }
     first = found[methods[0]]
     unanswered = int(np.isnan(first.bandwidths).sum())
-    st.markdown(f"**{len(members):,} ensembles** of up to {members.shape[1]} members.")
+    st.markdown(f"**{len(members):,} ensembles** of up to {members.shape[1]:,} members.")
     if unanswered:
         st.warning(
-            f"{unanswered:,} of {len(members):,} have no answer by {methods[0]}: fewer than two members, all equal, or "
-            "outside the bounds.",
+            escaped(
+                f"{unanswered:,} of {len(members):,} have no answer by {methods[0]}: fewer than two members, all "
+                "equal, or outside the bounds."
+            ),
             icon=":material/warning:",
         )
     _show_methods(found, observed is not None)
@@ -123,7 +126,7 @@ def _show_methods(found: dict[str, Verified], scored: bool) -> None:
 def _show_pit(method: str, one: Verified) -> None:
     st.subheader("Are the forecasts reliable?", anchor=False)
     judged = judge_pit(one.pit)
-    st.markdown(judged.sentence)
+    st.markdown(escaped(judged.sentence))
     dark = st.context.theme.type == "dark"
     chart = pit_chart(judged.counts, judged.expected, judged.band, dark=dark)
     st.altair_chart(chart, key="pit picture", alt=f"PIT histogram by {method}. {judged.sentence}")

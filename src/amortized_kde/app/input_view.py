@@ -16,7 +16,7 @@ from amortized_kde.app.pasted import Comma
 from amortized_kde.app.settings import SOURCES, read_limits
 from amortized_kde.app.state import forget, kept, remembered
 from amortized_kde.app.tables import Choice, Table, open_file, open_text, read_choice, sheets_of
-from amortized_kde.app.words import plain
+from amortized_kde.app.words import escaped, plain
 from amortized_kde.data.reading import read_bounds
 from amortized_kde.data.support import check_inside, working_domain
 from amortized_kde.errors import AmortizedKdeError
@@ -38,7 +38,7 @@ class Numbers:
 def show_error(error: AmortizedKdeError) -> None:
     """Show the error's sentence."""
     text = str(error)
-    st.error(text[:1].upper() + text[1:], icon=":material/error:")
+    st.error(escaped(text[:1].upper() + text[1:]), icon=":material/error:")
 
 
 def choose_numbers() -> Numbers | None:
@@ -60,7 +60,7 @@ def choose_numbers() -> Numbers | None:
     except AmortizedKdeError as error:
         show_error(error)
         return None
-    st.caption(f"Read {'; '.join(choice.remarks)}." if choice.remarks else f"{choice.values.size:,} values.")
+    st.caption(escaped(f"Read {'; '.join(choice.remarks)}." if choice.remarks else f"{choice.values.size:,} values."))
     return numbers
 
 
@@ -165,7 +165,7 @@ def _example() -> tuple[Hashable, Choice]:
         on_change=_reset_bounds,
     )
     example = EXAMPLES[name]
-    st.caption(example.origin)
+    st.caption(escaped(example.origin))
     values = remembered(("example", name), example.values)
     return ("example", name), Choice(name, values, ())
 
@@ -185,7 +185,7 @@ def choose_bounds(numbers: Numbers | None) -> Limits | None:
         check_inside(points, limits)
         if points[0] < points[-1]:
             low, high = working_domain(points, limits)
-            st.caption(f"Working domain: {plain(low, 5)} to {plain(high, 5)}")
+            st.caption(escaped(f"Working domain: {plain(low, 5)} to {plain(high, 5)}"))
     except AmortizedKdeError as error:
         show_error(error)
         return None

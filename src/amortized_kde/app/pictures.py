@@ -142,8 +142,9 @@ def _bounds(drawing: Drawing, x: Any, *, dark: bool) -> Any:
 
 def _pointer(drawing: Drawing, x: Any, *, dark: bool) -> Any:
     """Draw a line at the nearest grid point, with the values there as a tooltip."""
+    # A visitor's name is no title here: "image" would be shown as a picture.
     columns = {f"c{k}": curve for k, curve in enumerate(drawing.curves.values())}
-    tips = [alt.Tooltip("x:Q", title=drawing.name, format=".5~g")]
+    tips = [alt.Tooltip("x:Q", title="value", format=".5~g")]
     tips += [alt.Tooltip(f"c{k}:Q", title=name, format=".4~g") for k, name in enumerate(drawing.curves)]
     near = alt.selection_point(nearest=True, on="pointermove", clear="pointerout", fields=["x"], empty=False)
     return (

@@ -13,7 +13,15 @@ from amortized_kde.app.input_view import Numbers, show_error, type_interval
 from amortized_kde.app.pictures import picture
 from amortized_kde.app.settings import link, read_percentages
 from amortized_kde.app.state import current, kept, remembered
-from amortized_kde.app.words import NUMBERS_FILE, command_line, digits_for, numbers_csv, plain, python_lines
+from amortized_kde.app.words import (
+    NUMBERS_FILE,
+    command_line,
+    digits_for,
+    escaped,
+    numbers_csv,
+    plain,
+    python_lines,
+)
 from amortized_kde.density import KernelDensity, Modes
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.integrations.tables import density_csv
@@ -48,7 +56,7 @@ def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown
         if shown.factor != 1.0:
             rows.append(_row_by_hand(numbers, bounds, shown, scores))
     place.table(pd.DataFrame(rows), hide_index=True, border="horizontal", alt="Methods with their held-out scores")
-    st.caption(f"{scores.protocol[0].upper()}{scores.protocol[1:]}, in bits: lower is better.")
+    st.caption(escaped(f"{scores.protocol[0].upper()}{scores.protocol[1:]}, in bits: lower is better."))
     _remark(fitted, scores)
 
 
@@ -99,7 +107,7 @@ def _remark(fitted: Sequence[Fitted], scores: Scores) -> None:
         remarks = (one.failure, scored.failure, scored.note) if scored is not None else (one.failure,)
         for text in dict.fromkeys(remarks):
             if text is not None:
-                st.caption(f"`{one.method}`: {text.removeprefix(f'{one.method}: ')}")
+                st.caption(f"`{one.method}`: {escaped(text.removeprefix(f'{one.method}: '))}")
 
 
 def show_details(numbers: Numbers, shown: Shown) -> None:

@@ -11,7 +11,7 @@ from amortized_kde.app.pictures import density_chart, legend_html
 from amortized_kde.app.result_view import Shown, modes_of, show_details, show_table, show_takeaway
 from amortized_kde.app.settings import FACTORS, VIEWS
 from amortized_kde.app.state import kept, remembered
-from amortized_kde.app.words import describe
+from amortized_kde.app.words import describe, escaped
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.estimate import DEFAULT_METHOD
@@ -60,13 +60,13 @@ def _show(numbers: Numbers, bounds: Limits, methods: Sequence[str]) -> None:
     try:
         check_spread(numbers.points)
     except AmortizedKdeError as error:
-        st.error(f"There is no density: {error}", icon=":material/error:")
+        st.error(escaped(f"There is no density: {error}"), icon=":material/error:")
         return
     with st.spinner("Estimating …"):
         fitted = [_fit(numbers, bounds, method) for method in methods]
     densities = {one.method: one.density for one in fitted if one.density is not None}
     if not densities:
-        st.error(f"No method has an answer. {fitted[0].method}: {fitted[0].failure}", icon=":material/error:")
+        st.error(escaped(f"No method has an answer. {fitted[0].method}: {fitted[0].failure}"), icon=":material/error:")
         return
     # Containers again: remarks below the table come and go.
     sentence, picture, below, table, details, takeaway = (st.container() for _ in range(6))
@@ -124,7 +124,7 @@ def _describe(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensi
     density = densities.get(DEFAULT_METHOD) or next(iter(densities.values()))
     ways = remembered(("ways", numbers.key, bounds), lambda: how_unlike(numbers.points, bounds))
     text = describe(numbers.points, modes_of(density).places, bounds, ways)
-    (st.warning if ways else st.success)(text, icon=":material/format_quote:")
+    (st.warning if ways else st.success)(escaped(text), icon=":material/format_quote:")
 
 
 def _draw(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> Drawing:

@@ -12,6 +12,7 @@ import numpy as np
 from amortized_kde._types import Array
 from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwrap
 from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names
+from amortized_kde.app.words import one_line
 from amortized_kde.data.reading import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError, UnreadableFileError
 from amortized_kde.integrations.table_formats import (
@@ -111,7 +112,7 @@ def open_file(content: bytes, name: str, *, sheet: str | None = None) -> Table:
         return _open_parquet(content, name)
     if content.startswith(ZIP_MAGIC):
         found = open_sheet(content, name, sheet or sheet_names(content, name)[0])
-        return Table(found.names, found.numeric, found.remarks, found.numbers)
+        return Table(_tidy(found.names), found.numeric, found.remarks, found.numbers)
     if content.startswith(OLD_MAGIC):
         raise UnreadableFileError(
             f"{name} is an old .xls file or protected by a password; save it as .xlsx without one, or as CSV."
@@ -175,7 +176,11 @@ def _open_table(text: str, name: str, remarks: tuple[str, ...]) -> Table:
         read = numbers_of_text(text, name, index)
         return read, (f"{read.size:,} rows", *remarked)
 
-    return Table(columns.names, columns.numeric, remarks, numbers)
+    return Table(_tidy(columns.names), columns.numeric, remarks, numbers)
+
+
+def _tidy(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(one_line(name) for name in names)
 
 
 def _check_numeric(columns: Columns, name: str) -> None:
@@ -203,7 +208,7 @@ def _open_parquet(content: bytes, name: str) -> Table:
         read = numbers_of_parquet(content, name, index)
         return read, (f"{read.size:,} rows",)
 
-    return Table(columns.names, columns.numeric, (), numbers)
+    return Table(_tidy(columns.names), columns.numeric, (), numbers)
 
 
 def _decode(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
