@@ -62,15 +62,16 @@ def test_names_of_members_are_shown_as_they_are(page):
     assert foreign(page) == []
 
 
-def test_the_browser_itself_asks_nobody_else(new_page, server):
+def test_the_browser_itself_asks_nobody_else(chromium, server):
     with urlopen(server.address) as response:
         assert {name: response.headers[name] for name in HEADERS} == HEADERS
-    page = new_page("?source=Example")
-    picture(page)
+    page = chromium.new_page()
+    page.goto(server.address)
     refused = page.evaluate(
         """() => new Promise(done => {
           document.addEventListener("securitypolicyviolation", event => done(event.blockedURI));
           new Image().src = "http://evil.example/b.png";
         })"""
     )
+    page.close()
     assert refused == "http://evil.example/b.png"
