@@ -1,8 +1,8 @@
 """Fields for the numbers and their bounds: a box to paste into, a file, or an example; errors beside the fields."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from amortized_kde.app.curves import Limits
 from amortized_kde.app.examples import EXAMPLES
 from amortized_kde.app.pasted import Comma
 from amortized_kde.app.settings import SOURCES, read_limits
-from amortized_kde.app.state import forget, kept, remembered
-from amortized_kde.app.tables import Choice, Table, open_file, open_text, read_choice, sheets_of
+from amortized_kde.app.state import computed, forget, kept, remembered
+from amortized_kde.app.tables import Choice, Table, open_file, open_text, read_choice, sheets_of, size_of
 from amortized_kde.app.words import escaped, plain
+from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.data.reading import read_bounds
 from amortized_kde.data.support import check_inside, working_domain
 from amortized_kde.errors import AmortizedKdeError
@@ -80,7 +81,8 @@ def _pasted() -> tuple[Hashable, Choice] | None:
         return None
     comma = _choose_comma() if "," in text else Comma.recognised
     key = ("pasted", st.session_state["pastes"], comma)
-    table = remembered(key, lambda: open_text(text, "the text", comma=comma))
+    work = partial(open_text, text, "the text", comma=comma)
+    table = remembered(key, lambda: _read(work, len(text)))
     return _choose_column(key, table)
 
 
@@ -134,12 +136,17 @@ def upload_table(label: str, name: str, *, help: str | None = None) -> tuple[Has
     if file.file_id != st.session_state.get(f"{name}_id"):
         st.session_state[f"{name}_id"] = file.file_id
         forget()
-    sheets = remembered(("sheets", file.file_id), lambda: sheets_of(file.getvalue(), file.name))
+    content, size = file.getvalue(), size_of(file.getvalue())
+    sheets = remembered(("sheets", file.file_id), lambda: _read(partial(sheets_of, content, file.name), size))
     sheet = sheets[0] if sheets else None
     if len(sheets) > 1:
         sheet = st.selectbox("Sheet", sheets, key=f"sheet {file.file_id}")
     key = (name, file.file_id, sheet)
-    return key, remembered(key, lambda: open_file(file.getvalue(), file.name, sheet=sheet))
+    return key, remembered(key, lambda: _read(partial(open_file, content, file.name, sheet=sheet), size))
+
+
+def _read(work: Callable[[], Any], size: int) -> Any:
+    return computed(work, size=size, small=SMALL_FILE, doing="Reading")
 
 
 def _choose_column(key: Hashable, table: Table) -> tuple[Hashable, Choice]:
@@ -152,7 +159,9 @@ def _choose_column(key: Hashable, table: Table) -> tuple[Hashable, Choice]:
             format_func=lambda k: table.names[k] + ("" if k in table.numeric else " (no numbers)"),
             key=f"column {key}",
         )
-    return (key, index), remembered(("choice", key, index), lambda: read_choice(table, index))
+    return (key, index), remembered(
+        ("choice", key, index), lambda: _read(partial(read_choice, table, index), table.size)
+    )
 
 
 def _example() -> tuple[Hashable, Choice]:

@@ -4,15 +4,18 @@ No content is executed, and none is stored.
 """
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwrap
-from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names
+from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names, unpacked_size
 from amortized_kde.app.words import one_line
+from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.data.reading import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError, UnreadableFileError
 from amortized_kde.integrations.table_formats import (
@@ -46,6 +49,8 @@ class Table:
         The columns.
     numeric : tuple of int
         Positions of the columns that hold numbers.
+    mixed : tuple of int
+        Positions of other columns, at least half of which are numbers.
     remarks : tuple of str
         What was recognised.
     numbers : callable
@@ -53,6 +58,8 @@ class Table:
         column holds something else.
     whole : bool
         Whether all numbers together are offered before single columns.
+    size : int
+        Characters or bytes that `numbers` reads.
     """
 
     names: tuple[str, ...]
@@ -60,6 +67,8 @@ class Table:
     remarks: tuple[str, ...]
     numbers: Callable[[int], tuple[Array, tuple[str, ...]]]
     whole: bool = False
+    mixed: tuple[int, ...] = ()
+    size: int = 0
 
     @property
     def first(self) -> int:
@@ -112,7 +121,7 @@ def open_file(content: bytes, name: str, *, sheet: str | None = None) -> Table:
         return _open_parquet(content, name)
     if content.startswith(ZIP_MAGIC):
         found = open_sheet(content, name, sheet or sheet_names(content, name)[0])
-        return Table(_tidy(found.names), found.numeric, found.remarks, found.numbers)
+        return Table(_tidy(found.names), found.numeric, found.remarks, found.numbers, mixed=found.mixed)
     if content.startswith(OLD_MAGIC):
         raise UnreadableFileError(
             f"{name} is an old .xls file or protected by a password; save it as .xlsx without one, or as CSV."
@@ -171,12 +180,25 @@ def _open_table(text: str, name: str, remarks: tuple[str, ...]) -> Table:
         remarked = []
     if columns.delimiter != "," and re.search(r"\d,\d", text[:_PREVIEW]):
         remarked.append("with decimal commas")
+    numbers = partial(_text_numbers, text, name, remarked)
+    mixed = _mixed(text, columns)
+    return Table(_tidy(columns.names), columns.numeric, remarks, numbers, mixed=mixed, size=len(text))
 
-    def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
-        read = numbers_of_text(text, name, index)
-        return read, (f"{read.size:,} rows", *remarked)
 
-    return Table(_tidy(columns.names), columns.numeric, remarks, numbers)
+def _text_numbers(text: str, name: str, remarks: Sequence[str], index: int) -> tuple[Array, tuple[str, ...]]:
+    read = numbers_of_text(text, name, index)
+    return read, (f"{read.size:,} rows", *remarks)
+
+
+def _mixed(text: str, columns: Columns) -> tuple[int, ...]:
+    """Return the positions of columns of words, at least half of which are numbers in the first rows."""
+    rows = [line.split(columns.delimiter) for line in text[:_PREVIEW].splitlines()[1:]]
+    found = []
+    for k in set(range(len(columns.names))) - set(columns.numeric):
+        cells = [row[k] for row in rows if k < len(row)]
+        if 2 * sum(map(is_number, cells)) >= len(cells) > 0:
+            found.append(k)
+    return tuple(found)
 
 
 def _tidy(names: Sequence[str]) -> tuple[str, ...]:
@@ -191,24 +213,38 @@ def _check_numeric(columns: Columns, name: str) -> None:
 def _open_numbers(pasted: Pasted, remarks: tuple[str, ...], *, whole: bool) -> Table:
     """Offer numbers without a header all together, and by column if all lines are equally long."""
     names = (TOGETHER, *(f"column {k}" for k in range(1, pasted.across + 1) if pasted.across > 1))
+    return Table(names, tuple(range(len(names))), remarks, partial(_pasted_numbers, pasted), whole)
 
-    def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
-        if index == 0:
-            return pasted.numbers, pasted.remarks
-        return pasted.numbers.reshape(-1, pasted.across)[:, index - 1].copy(), pasted.remarks
 
-    return Table(names, tuple(range(len(names))), remarks, numbers, whole)
+def _pasted_numbers(pasted: Pasted, index: int) -> tuple[Array, tuple[str, ...]]:
+    if index == 0:
+        return pasted.numbers, pasted.remarks
+    return pasted.numbers.reshape(-1, pasted.across)[:, index - 1].copy(), pasted.remarks
 
 
 def _open_parquet(content: bytes, name: str) -> Table:
     columns = columns_of_parquet(content, name)
     _check_numeric(columns, name)
+    return Table(
+        _tidy(columns.names), columns.numeric, (), partial(_parquet_numbers, content, name), size=_unpacks_to(content)
+    )
 
-    def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
-        read = numbers_of_parquet(content, name, index)
-        return read, (f"{read.size:,} rows",)
 
-    return Table(_tidy(columns.names), columns.numeric, (), numbers)
+def _parquet_numbers(content: bytes, name: str, index: int) -> tuple[Array, tuple[str, ...]]:
+    read = numbers_of_parquet(content, name, index)
+    return read, (f"{read.size:,} rows",)
+
+
+def _unpacks_to(content: bytes) -> int:
+    # Parquet can repeat a value any number of times in a few bytes.
+    return sys.maxsize if content.startswith(PARQUET_MAGIC) else len(content)
+
+
+def size_of(content: bytes) -> int:
+    """Return about how many bytes reading a file takes, without reading it."""
+    if content.startswith(ZIP_MAGIC) and len(content) <= SMALL_FILE:
+        return max(len(content), unpacked_size(content))
+    return _unpacks_to(content)
 
 
 def _decode(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
@@ -253,11 +289,33 @@ def read_choice(table: Table, index: int) -> Choice:
     return Choice("value" if name == TOGETHER else name, values, (*table.remarks, *remarks, *left_out))
 
 
-def read_rows(table: Table, columns: Sequence[int]) -> Array:
-    """Read several columns side by side, shape (rows, columns), NaN where a value is missing; raise as above."""
-    rows = np.column_stack([table.numbers(index)[0] for index in columns])
-    _check_values(rows, [table.names[index] for index in columns])
-    return rows
+def read_rows(table: Table) -> tuple[tuple[int, ...], Array, list[str]]:
+    """Read all columns of numbers side by side.
+
+    Returns
+    -------
+    positions : tuple of int
+        The columns.
+    rows : array of shape (rows, columns)
+        NaN where a value is missing.
+    left_out : list of str
+        A sentence for each column that would be one of numbers but for some cells; it names the first of these.
+
+    Raises
+    ------
+    InvalidSampleError
+        If there are too many values, or one is too large to compute with.
+    """
+    found, left_out = {}, []
+    for index in sorted({*table.numeric, *table.mixed}):
+        if table.names[index] != TOGETHER:
+            try:
+                found[index] = table.numbers(index)[0]
+            except InvalidSampleError as error:
+                left_out.append(f"Column {table.names[index]!r} is left out: {error}")
+    rows = np.column_stack(list(found.values())) if found else np.empty((0, 0))
+    _check_values(rows, [table.names[index] for index in found])
+    return tuple(found), rows, left_out
 
 
 def _check_values(values: Array, names: Sequence[str]) -> None:
