@@ -30,7 +30,7 @@ from amortized_kde.integrations.tables import density_csv
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """The density in detail: its method, the factor of its bandwidths, its name in the picture, itself, and its modes."""
+    """The density in detail: its method, the factor of its bandwidths, its name, itself, and its modes."""
 
     method: str
     factor: float

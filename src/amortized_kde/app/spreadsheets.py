@@ -22,8 +22,8 @@ ZIP_MAGIC = b"PK\x03\x04"
 OLD_MAGIC = b"\xd0\xcf\x11\xe0"
 # Bytes of all entries when unpacked: a sheet of a million numbers has some 60 MB.
 _MOST_UNPACKED = 200_000_000
-# Excel's own limit of rows; cells, counting empty ones before filled ones, and a blank row as one; marks of XML, four for
-# each cell.
+# Excel's own limit of rows; cells, counting empty ones before filled ones, and a blank row as one; and marks of XML,
+# four for each cell.
 _MOST_ROWS, _MOST_CELLS, _MOST_MARKS = 1_048_576, 5_000_000, 25_000_000
 _CHUNK = 2**20
 # Rows that decide whether a column holds numbers.
