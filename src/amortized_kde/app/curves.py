@@ -120,11 +120,14 @@ def _in_unit(numbers: Any, exponent: int) -> Any:
 
 
 def _bound(end: float | None, exponent: int) -> float | None:
-    return None if end is None else float(_in_unit(end, exponent))
+    with np.errstate(over="ignore"):
+        scaled = math.inf if end is None else float(_in_unit(end, exponent))
+    return scaled if math.isfinite(scaled) else None
 
 
 def _curve(density: KernelDensity, grid: Array, exponent: int) -> Array:
-    return np.exp(density.logpdf(grid) + exponent * math.log(10.0)) if exponent else density.pdf(grid)
+    curve: Array = np.exp(density.logpdf(grid) + exponent * math.log(10.0)) if exponent else density.pdf(grid)
+    return curve
 
 
 def _bins(shown: Array, low: float, high: float) -> int:
