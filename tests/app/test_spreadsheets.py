@@ -154,7 +154,7 @@ def test_rows_and_cells_are_limited_before_they_take_memory(rows, workbook):
     content = rewritten(workbook(s=[["x"]]), rows_of(*rows))
     assert len(content) < 200_000
     tracemalloc.start()
-    with pytest.raises(UnreadableFileError, match="too large when unpacked|rows or 5,000,000 cells"):
+    with pytest.raises(UnreadableFileError, match=r"too large when unpacked|rows or 5,000,000 cells"):
         open_sheet(content, "a.xlsx", "s")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

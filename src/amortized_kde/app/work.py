@@ -24,12 +24,12 @@ Result = TypeVar("Result")
 # Samples of more values, and files of more bytes, are large.
 SMALL_SAMPLE, SMALL_FILE = 20_000, 2_000_000
 # Limits of one piece of work. A million values take some ten seconds and half a gigabyte.
-MOST_SECONDS = 60.0
+MOST_SECONDS = 120.0
 _MOST_BYTES = 2 * 2**30
 # Seconds between looking whether the visitor is still there.
 _POLL = 0.25
 # The server and small samples come first.
-_NICE = 10
+_NICE = 3
 
 
 class Worker:
@@ -75,7 +75,7 @@ class Worker:
 
     def _run(self, work: Callable[[], Result], wait: Callable[[], None], end: float, seconds: float) -> Result:
         replies: queue.Queue[Any] = queue.Queue(1)
-        process = self._process = self._process or _start()
+        process = self.start()
         threading.Thread(target=_exchange, args=(process, work, replies), daemon=True).start()
         while True:
             try:
@@ -96,6 +96,12 @@ class Worker:
             raise reply[1]
         result: Result = reply[0]
         return result
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Start the process, if there is none; return it."""
+        if self._process is None:
+            self._process = _start()
+        return self._process
 
     def end(self) -> None:
         """End the process, whatever it does."""

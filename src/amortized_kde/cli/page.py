@@ -89,5 +89,7 @@ def _prepare(url: str | None) -> None:
 
         webbrowser.open(url)
     from amortized_kde.app.comparing import warm_up
+    from amortized_kde.app.work import WORKER
 
+    WORKER.start()
     warm_up()
