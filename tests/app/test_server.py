@@ -1,9 +1,12 @@
 """Headers of every response of the page's server."""
 
+import warnings
+
 import pytest
 
 pytest.importorskip("streamlit")
 
+from amortized_kde.app import server
 from amortized_kde.app.server import HEADERS, POLICY, Headers
 
 
@@ -28,6 +31,18 @@ def test_responses_get_the_headers_and_keep_their_own():
     assert found[0] == (b"content-type", b"text/html")
     assert {name.decode(): value.decode() for name, value in found[1:]} == HEADERS
     assert len(sent("websocket.accept")) == 1
+
+
+def test_the_page_is_served_with_the_headers_and_without_warnings(monkeypatch):
+    served = {}
+    monkeypatch.setattr(server.App, "run", lambda app, config: served.update(app=app, config=config))
+    with warnings.catch_warnings(record=True) as caught:
+        server.serve({"server.port": 1})
+        warnings.warn("a cell's content", stacklevel=1)
+    assert caught == []
+    assert served["config"] == {"server.port": 1}
+    assert served["app"].script_path == server.PAGE
+    assert [entry.cls for entry in served["app"]._user_middleware] == [Headers]
 
 
 def test_no_other_machine_is_allowed():

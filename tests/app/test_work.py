@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -55,6 +56,13 @@ def test_errors_are_those_of_this_process_and_unforeseen_ones_have_no_text(worke
 def test_what_prints_does_not_disturb(worker):
     assert worker.run(partial(print, "hello"), wait=patient) is None
     assert worker.run(partial(abs, -2), wait=patient) == 2
+
+
+def test_warnings_are_not_logged(capfd):
+    own = Worker()
+    own.run(partial(warnings.warn, "secret 4711"), wait=patient)
+    own.end()
+    assert "4711" not in "".join(capfd.readouterr())
 
 
 def test_work_is_ended_when_the_visitor_is_gone(worker):

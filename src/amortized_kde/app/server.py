@@ -1,5 +1,6 @@
 """The page's server: Streamlit's, with headers that let a browser ask no other machine for anything."""
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,4 +51,6 @@ class Headers:
 
 def serve(options: Mapping[str, Any]) -> None:
     """Serve the page with these options of Streamlit's, until the process is stopped."""
+    # Warnings of other libraries quote cells and names, which no log may show.
+    warnings.simplefilter("ignore")
     App(PAGE, middleware=[Middleware(Headers)]).run(config=options)

@@ -18,8 +18,8 @@ from amortized_kde.app.work import SMALL_SAMPLE, WORKER
 Result = TypeVar("Result")
 
 _SETTINGS, _RESULTS, _PROGRESS = "settings", "results", "progress"
-# Results that are kept. Densities of a million values take a hundred megabytes each.
-_MOST, _MOST_LARGE, _LARGE = 60, 8, 100_000
+# Results that are kept. Densities of a million values take 20 megabytes each, and there are 13 methods.
+_MOST, _MOST_LARGE, _LARGE = 60, 24, 100_000
 
 
 def begin() -> None:

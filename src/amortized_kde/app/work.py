@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -151,6 +152,8 @@ def _exchange(process: "subprocess.Popen[bytes]", work: Any, replies: "queue.Que
 def _serve() -> None:
     """Do what comes in, one after the other, until the page ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Warnings of other libraries quote cells and names, which no log may show.
+    warnings.simplefilter("ignore")
     # Whatever prints must not disturb the replies.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
