@@ -9,8 +9,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from amortized_kde.app.spreadsheets import open_sheet
-from amortized_kde.app.tables import open_file, read_choice, sheets_of
+from amortized_kde.app.columns import read_choice
+from amortized_kde.app.spreadsheets import open_sheet, sheet_names
+from amortized_kde.app.tables import open_file
 from amortized_kde.errors import InvalidSampleError, MissingExtraError, UnreadableFileError
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -30,7 +31,7 @@ def column(content, name=None, sheet=None):
 
 def test_sheets_and_columns(workbook):
     content = workbook(first=[["who", "x"], ["ann", 1.5], ["bob", 2]], other=[["y"], [7], [8], [9]])
-    assert sheets_of(content, "a.xlsx") == ("first", "other")
+    assert sheet_names(content, "a.xlsx") == ("first", "other")
     assert column(content).values.tolist() == [1.5, 2.0]
     assert column(content, sheet="other").values.tolist() == [7.0, 8.0, 9.0]
     table = open_file(content, "a.xlsx")

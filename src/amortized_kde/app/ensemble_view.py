@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from amortized_kde.app.columns import read_rows
 from amortized_kde.app.comparing import method_names
 from amortized_kde.app.curves import Limits
 from amortized_kde.app.ensembles import Verified, judge_ranks, verify
@@ -15,7 +16,7 @@ from amortized_kde.app.examples import example_ensembles
 from amortized_kde.app.input_view import show_error, type_interval, upload_table
 from amortized_kde.app.pictures import rank_chart
 from amortized_kde.app.state import computed, remembered
-from amortized_kde.app.tables import TOGETHER, Table, read_rows
+from amortized_kde.app.tables import TOGETHER, Table
 from amortized_kde.app.words import escaped, rows_csv
 from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError

@@ -10,12 +10,14 @@ import numpy as np
 import streamlit as st
 
 from amortized_kde._types import Array
+from amortized_kde.app.columns import Choice, read_choice
 from amortized_kde.app.curves import Limits
 from amortized_kde.app.examples import EXAMPLES
 from amortized_kde.app.pasted import Comma
 from amortized_kde.app.settings import SOURCES, read_limits
+from amortized_kde.app.spreadsheets import sheet_names
 from amortized_kde.app.state import computed, forget, kept, remembered
-from amortized_kde.app.tables import Choice, Table, open_file, open_text, read_choice, sheets_of, size_of
+from amortized_kde.app.tables import Table, is_workbook, open_file, open_text, size_of
 from amortized_kde.app.words import escaped, plain
 from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.data.reading import read_bounds
@@ -137,12 +139,17 @@ def upload_table(label: str, name: str, *, help: str | None = None) -> tuple[Has
         st.session_state[f"{name}_id"] = file.file_id
         forget()
     content, size = file.getvalue(), size_of(file.getvalue())
-    sheets = remembered(("sheets", file.file_id), lambda: _read(partial(sheets_of, content, file.name), size))
+    sheets = remembered(("sheets", file.file_id), lambda: _sheets(content, file.name, size))
     sheet = sheets[0] if sheets else None
     if len(sheets) > 1:
         sheet = st.selectbox("Sheet", sheets, key=f"sheet {file.file_id}")
     key = (name, file.file_id, sheet)
     return key, remembered(key, lambda: _read(partial(open_file, content, file.name, sheet=sheet), size))
+
+
+def _sheets(content: bytes, name: str, size: int) -> tuple[str, ...]:
+    found: tuple[str, ...] = _read(partial(sheet_names, content, name), size) if is_workbook(content) else ()
+    return found
 
 
 def _read(work: Callable[[], Any], size: int) -> Any:

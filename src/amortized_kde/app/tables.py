@@ -9,14 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from amortized_kde._types import Array
 from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwrap
 from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names, unpacked_size
 from amortized_kde.app.words import one_line
 from amortized_kde.app.work import SMALL_FILE
-from amortized_kde.data.reading import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError, UnreadableFileError
 from amortized_kde.integrations.table_formats import (
     PARQUET_MAGIC,
@@ -27,8 +24,6 @@ from amortized_kde.integrations.table_formats import (
     numbers_of_text,
 )
 
-# A larger sample could not be sent and drawn in the seconds that a visitor waits.
-MOST_VALUES = 1_000_000
 # The first entry where numbers have no header: those of all columns.
 TOGETHER = "all numbers together"
 # Characters that decide whether there is a header, and whether a file is text.
@@ -77,20 +72,6 @@ class Table:
         return candidates[0] if candidates else 0
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """A sample: the column's name, its finite values in order, and remarks for the visitor."""
-
-    name: str
-    values: Array
-    remarks: tuple[str, ...]
-
-
-def sheets_of(content: bytes, name: str) -> tuple[str, ...]:
-    """Return the names of a workbook's sheets, none for another kind of file; raise as `open_file` does."""
-    return sheet_names(content, name) if content.startswith(ZIP_MAGIC) else ()
-
-
 def open_file(content: bytes, name: str, *, sheet: str | None = None) -> Table:
     r"""Open an uploaded file.
 
@@ -119,7 +100,7 @@ def open_file(content: bytes, name: str, *, sheet: str | None = None) -> Table:
         raise InvalidSampleError(f"{name} is empty; choose another file.")
     if content.startswith(PARQUET_MAGIC):
         return _open_parquet(content, name)
-    if content.startswith(ZIP_MAGIC):
+    if is_workbook(content):
         found = open_sheet(content, name, sheet or sheet_names(content, name)[0])
         return Table(_tidy(found.names), found.numeric, found.remarks, found.numbers, mixed=found.mixed)
     if content.startswith(OLD_MAGIC):
@@ -240,9 +221,14 @@ def _unpacks_to(content: bytes) -> int:
     return sys.maxsize if content.startswith(PARQUET_MAGIC) else len(content)
 
 
+def is_workbook(content: bytes) -> bool:
+    """Whether a file is an archive, as Excel's workbooks are."""
+    return content.startswith(ZIP_MAGIC)
+
+
 def size_of(content: bytes) -> int:
     """Return about how many bytes reading a file takes, without reading it."""
-    if content.startswith(ZIP_MAGIC) and len(content) <= SMALL_FILE:
+    if is_workbook(content) and len(content) <= SMALL_FILE:
         return max(len(content), unpacked_size(content))
     return _unpacks_to(content)
 
@@ -264,71 +250,3 @@ def _decode(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
             f"{name} is neither text, nor an Excel workbook, nor a Parquet file; save the numbers as CSV in UTF-8."
         )
     return text, remarks
-
-
-def read_choice(table: Table, index: int) -> Choice:
-    """Read a column as a sample; missing values are left out, with a remark.
-
-    Raises
-    ------
-    InvalidSampleError
-        If it has no numbers, too many, or cells that are not numbers.
-    """
-    name = table.names[index]
-    numbers, remarks = table.numbers(index)
-    missing = np.isnan(numbers)
-    values = numbers[~missing]
-    if values.size == 0:
-        raise InvalidSampleError(
-            "all values are missing; at least two are needed."
-            if name == TOGETHER
-            else f"column {name!r} has no numbers; choose another one."
-        )
-    _check_values(values, [name])
-    left_out = (f"{int(missing.sum()):,} missing left out",) if missing.any() else ()
-    return Choice("value" if name == TOGETHER else name, values, (*table.remarks, *remarks, *left_out))
-
-
-def read_rows(table: Table) -> tuple[tuple[int, ...], Array, list[str]]:
-    """Read all columns of numbers side by side.
-
-    Returns
-    -------
-    positions : tuple of int
-        The columns.
-    rows : array of shape (rows, columns)
-        NaN where a value is missing.
-    left_out : list of str
-        A sentence for each column that would be one of numbers but for some cells; it names the first of these.
-
-    Raises
-    ------
-    InvalidSampleError
-        If there are too many values, or one is too large to compute with.
-    """
-    found, left_out = {}, []
-    for index in sorted({*table.numeric, *table.mixed}):
-        if table.names[index] != TOGETHER:
-            try:
-                found[index] = table.numbers(index)[0]
-            except InvalidSampleError as error:
-                left_out.append(f"Column {table.names[index]!r} is left out: {error}")
-    rows = np.column_stack(list(found.values())) if found else np.empty((0, 0))
-    _check_values(rows, [table.names[index] for index in found])
-    return tuple(found), rows, left_out
-
-
-def _check_values(values: Array, names: Sequence[str]) -> None:
-    """Raise `InvalidSampleError` if there are too many values, or one is too large to compute with."""
-    if values.size > MOST_VALUES:
-        raise InvalidSampleError(
-            f"there are {values.size:,} values, and this page takes up to {MOST_VALUES:,}; "
-            "the library and the command line take more."
-        )
-    for name, column in zip(names, np.atleast_2d(values.T), strict=True):
-        outside = np.flatnonzero(np.abs(column) > LARGEST_VALUE)
-        if outside.size:
-            raise InvalidSampleError(
-                f"{column[outside[0]]} in column {name!r} is not within ±{LARGEST_VALUE:g} "
-                f"({outside.size} such in all); remove it."
-            )
