@@ -42,9 +42,7 @@ def usual():
     return python(FIT).stdout
 
 
-@pytest.mark.parametrize(
-    "machine", [pytest.param(READ_ONLY, id="read-only"), pytest.param(FULL_DISK, id="full disk")]
-)
+@pytest.mark.parametrize("machine", [pytest.param(READ_ONLY, id="read-only"), pytest.param(FULL_DISK, id="full disk")])
 def test_without_a_cache_the_same_numbers_come_and_one_warning(machine, usual, tmp_path):
     again = "\nakde.fit([1.0, 2.0, 4.0, 8.0]).pdf(1.0)"
     found = python(machine + FIT + again, env={"NUMBA_CACHE_DIR": str(tmp_path / "empty")})

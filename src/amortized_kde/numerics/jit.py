@@ -78,7 +78,7 @@ def _cache_for(function: Callable[..., Any]) -> Any:
 
 def entry(function: F) -> F:
     """Compile a loop that Python calls, at its first call, and cache the machine code on disk if possible."""
-    loop = numba.njit(nogil=True, error_model="numpy", fastmath=_FAST)(function)
+    loop: Any = numba.njit(nogil=True, error_model="numpy", fastmath=_FAST)(function)
     # With NUMBA_DISABLE_JIT it is the function itself.
     if isinstance(loop, Dispatcher):
         loop._cache = _cache_for(function)

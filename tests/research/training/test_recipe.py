@@ -57,7 +57,7 @@ def edited(tmp_path, old, new, name="gmm8"):
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-        ("batch = 256", "batch = 0", "positive"),
+        ("batch = 256", "batch = 0", "batch must be from 1 to"),
         ("batch = 256", 'batch = "many"', "batch"),
         ("batch = 256", "batches = 256", "batches"),
         ("seed = 2026\n", "", "seed"),
