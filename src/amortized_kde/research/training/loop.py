@@ -161,6 +161,8 @@ class _Run:
             "command": self.recipe.command,
             **self.problem.card(arrays),
         }
+        # After a kill behind the last checkpoint the log may lack its last rows.
+        write_log(self.out, self.progress.log)
         write_model(self.out, arrays, card)
 
 
