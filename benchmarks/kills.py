@@ -1,8 +1,8 @@
 """Kill a training at the moments of writing its files, resume it, and compare with one that was never disturbed.
 
-Each of the five files of a run is written to a temporary name and moved. A process kills itself (SIGKILL) at one of five
-moments of this, in one of the files; after every kill all files must be whole, and every training that ends must have
-left the bytes of the undisturbed one.
+Each of the five files of a run is written to a temporary name and moved. A process kills itself (SIGKILL) at one of
+five moments of this, in one of the files; after every kill all files must be whole, and every training that ends must
+have left the bytes of the undisturbed one.
 
     python benchmarks/kills.py [--kills 50] [--seed 1] [--out results]
 """
@@ -91,6 +91,7 @@ class Trap:
         self.sync, self.replace = os.fsync, os.replace
 
     def reach(self, path: str, moment: str) -> None:
+        """Count this moment of the file that a temporary file is for, and kill the process if it is the one."""
         name = Path(path).name.rsplit(".", 2)[0]
         self.turns[name, moment] += 1
         if self.aim == (name, moment, self.turns[name, moment]):
@@ -98,11 +99,13 @@ class Trap:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def open(self, path: str, mode: str) -> io.BufferedWriter:
+        """Open a file for writing."""
         file = Watched(io.FileIO(path, mode), self)
         self.reach(path, "opened")
         return file
 
     def fsync(self, descriptor: int) -> None:
+        """Bring a file to the disk."""
         # Linux names the file that a descriptor belongs to.
         path = os.readlink(f"/proc/self/fd/{descriptor}")
         self.reach(path, "written")
@@ -110,6 +113,7 @@ class Trap:
         self.reach(path, "synced")
 
     def move(self, source: str, target: str) -> None:
+        """Move a file to its name."""
         self.replace(source, target)
         if str(source).endswith(".part"):
             self.reach(source, "moved")
@@ -123,6 +127,7 @@ class Watched(io.BufferedWriter):
         self.trap, self.begun = trap, False
 
     def write(self, data: bytes) -> int:
+        """Write bytes, the first time in two halves."""
         if self.begun:
             return super().write(data)
         self.begun, half = True, len(data) // 2

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -13,6 +14,7 @@ from typing import Any, BinaryIO
 from amortized_kde.errors import AmortizedKdeError, InvalidParameterError, UnwritableFileError
 
 _LOCK = ".lock"
+_OPEN_FILE, _NUMBERS = re.compile(r"/dev/(?:fd/)?(stdout|stderr|[0-9]+)"), {"stdout": "1", "stderr": "2"}
 # Characters of a name that its temporary file keeps: with what is added, all file systems allow that many.
 _KEPT = 50
 
@@ -47,12 +49,18 @@ def check_target(
         found = target.exists()
     if found and target.is_dir() and not folder:
         raise UnwritableFileError(f"{path!r} is a directory and cannot be written; give {option} the name of a file.")
-    if found and (target.is_file() or target.is_dir()) and not overwrite:
+    if found and not _is_stream(path) and not overwrite:
         raise InvalidParameterError(f"{path!r} exists already; give another {option}, or --overwrite to replace it.")
     if not target.parent.is_dir():
         raise UnwritableFileError(
             f"{path!r} cannot be written: there is no directory {str(target.parent)!r}; make it first."
         )
+
+
+def _is_stream(name: str) -> bool:
+    """Whether a name is a device, a pipe, or an open file of this process."""
+    mode = os.stat(name).st_mode if os.path.exists(name) else stat.S_IFREG
+    return _OPEN_FILE.fullmatch(name) is not None or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _same(first: str, second: str) -> bool:
@@ -90,8 +98,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise UnwritableFileError(f"{name!r} cannot be written: no name of a file has a null character.")
     with writing(name):
         target = os.path.realpath(name)
-        if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-            with open(target, "wb") as file:
+        if _is_stream(name):
+            # A name such as /dev/stdout is an open file, whose place in it must be kept.
+            number = _OPEN_FILE.fullmatch(name)
+            with open(os.dup(int(_NUMBERS.get(number[1], number[1]))) if number else target, "wb") as file:
                 yield file
             return
         temporary = temporary_name(target)

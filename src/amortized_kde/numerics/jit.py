@@ -14,7 +14,6 @@ import numba
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache, NullCache
-from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from amortized_kde.errors import SlowStartWarning, warn_caller
@@ -80,7 +79,7 @@ def entry(function: F) -> F:
     """Compile a loop that Python calls, at its first call, and cache the machine code on disk if possible."""
     loop: Any = numba.njit(nogil=True, error_model="numpy", fastmath=_FAST)(function)
     # With NUMBA_DISABLE_JIT it is the function itself.
-    if isinstance(loop, Dispatcher):
+    if hasattr(loop, "enable_caching"):
         loop._cache = _cache_for(function)
     return cast(F, loop)
 

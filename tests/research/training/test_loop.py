@@ -80,7 +80,7 @@ def test_two_runs_in_one_folder_are_refused(small, tmp_path):
 def spoil(path, **entries):
     """Write a checkpoint anew with other entries in its description."""
     with safe_open(path, framework="numpy") as file:
-        arrays, meta = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()
+        arrays, meta = {name: file.get_tensor(name) for name in sorted(file.keys())}, file.metadata()
     meta |= {key: json.dumps(value) for key, value in entries.items() if key in meta}
     arrays |= {key: value for key, value in entries.items() if key not in meta}
     save_file(arrays, path, metadata=meta)
@@ -106,7 +106,7 @@ DAMAGES = {
 def test_a_damaged_checkpoint_gets_a_sentence(small, tmp_path, damage):
     train(small, tmp_path, stop_at=20)
     damage(tmp_path / "checkpoint.safetensors")
-    with pytest.raises(UnreadableFileError, match="checkpoint .* is damaged .*; start again"):
+    with pytest.raises(UnreadableFileError, match=r"checkpoint .* is damaged .*; start again"):
         train(small, tmp_path, resume=True)
 
 
