@@ -6,34 +6,19 @@ themselves.
 """
 
 import contextlib
-import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from amortized_kde.cli import densities, ensembles, page, reproduction, research
+from amortized_kde.cli.interruption import interruptible
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
 
 __all__ = ["app", "main"]
-
-
-def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command that is interrupted print one line, and what the interruption says about going on."""
-
-    @functools.wraps(command)
-    def run(*arguments: Any, **options: Any) -> None:
-        try:
-            command(*arguments, **options)
-        except KeyboardInterrupt as interruption:
-            print(f"interrupted; {interruption}" if interruption.args else "interrupted.", file=sys.stderr)
-            raise typer.Exit(130) from None
-
-    return run
-
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 for command in (
@@ -46,7 +31,7 @@ for command in (
     reproduction.reproduce,
     page.app,
 ):
-    app.command()(_interruptible(command))
+    app.command()(interruptible(command))
 
 
 def _print_version(wanted: bool) -> None:

@@ -128,7 +128,7 @@ def _training_extra() -> Iterator[None]:
         yield
     except ImportError as error:
         raise MissingExtraError(
-            f"training needs {error.name}; install it with: pip install 'amortized-kde[train]'"
+            f"training needs {error.name or error}; install it with: pip install 'amortized-kde[train]'"
         ) from None
 
 

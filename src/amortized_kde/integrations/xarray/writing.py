@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,13 @@ def write_results(
     # Encodings describe the blocks of the source.
     results = results.drop_encoding()
     try:
-        with quiet(), _follow(report), dask.config.set(scheduler="threads", num_workers=available_threads(threads)):
+        # A pool of our own, whose end waits for the blocks under way, so that nobody writes when `part` is removed.
+        with (
+            quiet(),
+            _follow(report),
+            ThreadPoolExecutor(available_threads(threads)) as pool,
+            dask.config.set(scheduler="threads", pool=pool),
+        ):
             store: Any = (
                 results.to_zarr(part, mode="w", compute=False)
                 if Path(path).suffix == _ZARR
