@@ -174,6 +174,14 @@ def is_whole(folder: Path, whole: dict[str, bytes]) -> bool:
     return whole[LOG].startswith(log) and rows_end and all(whole[name] == data for name, data in found.items())
 
 
+def is_equal(folder: Path, whole: dict[str, bytes]) -> bool:
+    """Return whether a training ended as the undisturbed one; print which files differ."""
+    found = contents(folder)
+    different = [name for name in FILES if found.get(name) != whole[name]]
+    print(f"training {folder.name}:", f"different {', '.join(different)}" if different else "equal", flush=True)
+    return not different
+
+
 def step_left(folder: Path) -> int:
     """Return the step of the checkpoint, 0 if there is none; raise if it is damaged."""
     left = read_checkpoint(folder, find_recipe(str(folder.parent / "tiny.toml")).as_card())
@@ -199,13 +207,13 @@ def campaign(work: Path, count: int, seed: int) -> tuple[list[Kill], list[bool]]
     for aim in aims(count, seed):
         while run(work / f"{len(equal)}", aim):
             # It came to its end before it wrote this file that often.
-            equal.append(contents(work / f"{len(equal)}") == whole)
+            equal.append(is_equal(work / f"{len(equal)}", whole))
         folder = work / f"{len(equal)}"
         hit = Aim(*json.loads((work / NOTE).read_text()))
         kills.append(Kill(len(kills) + 1, len(equal) + 1, *hit, step_left(folder), is_whole(folder, whole)))
         print(*kills[-1], flush=True)
     run(work / f"{len(equal)}", None)
-    return kills, [*equal, contents(work / f"{len(equal)}") == whole]
+    return kills, [*equal, is_equal(work / f"{len(equal)}", whole)]
 
 
 def to_markdown(kills: list[Kill], equal: list[bool]) -> str:

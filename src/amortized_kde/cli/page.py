@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -92,4 +93,6 @@ def _prepare(url: str | None) -> None:
         webbrowser.open(url)
     from amortized_kde.app.comparing import warm_up
 
-    warm_up()
+    # No thread can be started any more if the page is stopped in the meantime.
+    with suppress(RuntimeError):
+        warm_up()

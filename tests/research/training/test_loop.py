@@ -81,9 +81,10 @@ def spoil(path, **entries):
     """Write a checkpoint anew with other entries in its description."""
     with safe_open(path, framework="numpy") as file:
         arrays, meta = {name: file.get_tensor(name) for name in sorted(file.keys())}, file.metadata()
-    meta |= {key: json.dumps(value) for key, value in entries.items() if key in meta}
-    arrays |= {key: value for key, value in entries.items() if key not in meta}
-    save_file(arrays, path, metadata=meta)
+    about = json.loads(meta["run"])
+    about |= {key: value for key, value in entries.items() if key in about}
+    arrays |= {key: value for key, value in entries.items() if key not in about}
+    save_file(arrays, path, metadata={"run": json.dumps(about)})
 
 
 DAMAGES = {

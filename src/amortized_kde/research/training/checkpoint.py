@@ -81,8 +81,9 @@ def write_checkpoint(
     """Write everything that is needed to resume the run."""
     arrays = {f"state{i:03d}": np.asarray(a) for i, a in enumerate(state)}
     arrays |= {f"best{i:03d}": np.asarray(a) for i, a in enumerate(best)}
-    meta = {"recipe": json.dumps(recipe, sort_keys=True), "progress": json.dumps(asdict(progress))}
-    write_file(out / CHECKPOINT, save(arrays, metadata=meta))
+    # One entry: safetensors writes several in a random order, and a run must end with the same bytes.
+    about = json.dumps({"recipe": recipe, "progress": asdict(progress)})
+    write_file(out / CHECKPOINT, save(arrays, metadata={"run": about}))
 
 
 def read_checkpoint(
@@ -104,7 +105,8 @@ def read_checkpoint(
         with safe_open(path, framework="numpy") as file:
             meta = file.metadata()
             arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
-        found, stored = json.loads(meta["recipe"]), json.loads(meta["progress"])
+        about = json.loads(meta["run"])
+        found, stored = about["recipe"], about["progress"]
         progress = Progress(**{**stored, "log": [LogRow(**row) for row in stored["log"]]})
         _check_progress(progress)
     except Exception as error:
