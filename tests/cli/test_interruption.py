@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
 
 
 def kept(folder):
-    """Return names of all files but those that a run needs to go on: checkpoints, logs, scores of chunks, its record."""
+    """Return the names of all files but those that a run needs to go on."""
     known = {"checkpoint.safetensors", "log.csv", "run.json"}
     return sorted(
         path.relative_to(folder).as_posix()

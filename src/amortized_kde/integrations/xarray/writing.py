@@ -16,6 +16,8 @@ from amortized_kde.integrations.xarray.files import first_line, quiet
 from amortized_kde.numerics.threads import available_threads
 
 _NETCDF, _ZARR = (".nc", ".nc4", ".h5"), ".zarr"
+# Bytes of a NetCDF file for each variable besides its values.
+_OVERHEAD = 16_384
 # A folder of Zarr has one of these, of its formats 3 and 2.
 _ZARR_MARKS = ("zarr.json", ".zgroup", ".zarray")
 
@@ -47,6 +49,8 @@ def write_results(
 
     target = os.path.realpath(path)
     part = temporary_name(target)
+    if Path(path).suffix != _ZARR:
+        _check_space(path, results)
     # Encodings describe the blocks of the source.
     results = results.drop_encoding()
     try:
@@ -71,6 +75,16 @@ def write_results(
         raise UnwritableFileError(f"{path!r} cannot be written ({first_line(error)}).") from None
     finally:
         _remove(part)
+
+
+def _check_space(path: str, results: xr.Dataset) -> None:
+    """Raise `UnwritableFileError` if a NetCDF file will not fit: HDF5 crashes the process on a full disk."""
+    needed = results.nbytes + _OVERHEAD * len(results.variables)
+    free = shutil.disk_usage(Path(path).resolve().parent).free
+    if needed > free:
+        raise UnwritableFileError(
+            f"{path!r} cannot be written (it needs {needed / 1e6:.3g} MB, and {free / 1e6:.3g} MB are free)."
+        )
 
 
 def _move(part: str, target: str) -> None:
