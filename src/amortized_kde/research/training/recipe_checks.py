@@ -103,10 +103,10 @@ def check_broad(where: str, recipe: "BroadRecipe") -> None:
     wrong = {
         "only the output 'adaptive' can have penalties": output != "adaptive"
         and max(penalties.roughness, penalties.spread) > 0.0,
-        "the output 'adaptive' needs network.point of at least 1": output == "adaptive" and recipe.network.point < 1,
         "only tasks of the output 'single' can be used again": output != "single" and again.steps + added > 0,
         "again needs at least one step; families, mixtures and open must leave some tasks": (again.steps < 1 <= added)
         or added >= recipe.batch,
+        "the output 'adaptive' needs network.point of at least 1": output == "adaptive" and recipe.network.point < 1,
     }
     _refuse(where, wrong)
 
