@@ -150,3 +150,25 @@ def test_a_bandwidth_of_1e308_has_quantiles():
 def test_a_bandwidth_that_no_unit_makes_ordinary_gets_a_sentence():
     with pytest.raises(InvalidParameterError, match="too small beside 1e\\+300"):
         KernelDensity([1e300], 5e-324)
+
+
+def test_moments_between_bounds_that_are_more_than_1e308_bandwidths_away():
+    d = akde.KernelDensity([0.0, 1e-6, 2e-6], 1e-9, bounds=(-1e300, 1e300))
+    assert d.mean() == pytest.approx(1e-6)
+    assert d.std() == pytest.approx(1e-6 * np.sqrt(2.0 / 3.0))
+
+
+def test_quantiles_between_needles_narrower_than_any_spacing():
+    weights = [1e-18, 1e-18, 1.0]
+    d = akde.KernelDensity([0.0, 1e100, 2e100], 5e-324, bounds=(0, 2e100), weights=weights)
+    np.testing.assert_allclose(d.ppf([0.01, 0.5, 0.99]), 2e100)
+    np.testing.assert_allclose(d.ppf([1.5e-18]), 1e100)
+
+
+def test_places_that_underflow_in_ordinary_units_stay_inside_the_bounds():
+    low = 1.66e-105
+    d = akde.KernelDensity([low], 1e300, bounds=(low, None))
+    assert d.modes().places.tolist() == [low]
+    assert d.ppf(0.0) == low
+    assert d.sample(5, rng=0).min() >= low
+    assert d.std() > 0.0

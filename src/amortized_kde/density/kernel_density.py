@@ -494,7 +494,7 @@ class KernelDensity:
         """Return the expectation of the density, exactly: the kernels' truncated means, weighted by their masses."""
         return moments.mean(self._kernels.for_moments)
 
-    @in_ordinary_units(units.places)
+    @in_ordinary_units(units.lengths)
     def std(self) -> float:
         """Return the standard deviation of the density, exactly: with the kernels' width and truncated at the bounds.
 

@@ -14,13 +14,15 @@ from amortized_kde.density.kernels import mass_between
 
 # Places farther from the mean than this many bandwidths give the unit of the squares.
 _FAR = 1e100
+# The square of this many bandwidths is finite.
+_FARTHEST = 1e150
 
 
 def _density_difference(a: Array, b: Array) -> Array:
     """phi(a) - phi(b) for a <= 0 <= b, accurate relative to itself however close the two are."""
-    near, far = np.minimum(-a, b), np.maximum(-a, b)
-    # Without bounds both densities are 0, and inf - inf must not become NaN.
-    exponent = (far - np.where(np.isinf(near), 0.0, near)) * (far + near)
+    # Beyond, both densities are 0, and neither inf - inf nor 0 times inf may become NaN.
+    near, far = np.minimum(np.minimum(-a, b), _FARTHEST), np.minimum(np.maximum(-a, b), _FARTHEST)
+    exponent = (far - near) * (far + near)
     difference = -np.expm1(-0.5 * exponent) * np.exp(-0.5 * near * near) / math.sqrt(2.0 * math.pi)
     return np.asarray(np.where(-a <= b, difference, -difference))
 

@@ -85,7 +85,12 @@ Convert = Callable[[Any, float], Any]
 
 
 def places(found: Any, unit: float) -> Any:
-    """Convert numbers in the data's units."""
+    """Convert places; where they or a bound underflow in ordinary units, they are moved inside the bounds."""
+    return found / unit
+
+
+def lengths(found: float, unit: float) -> float:
+    """Convert lengths."""
     return found / unit
 
 
@@ -114,6 +119,13 @@ def modes(found: Modes, unit: float) -> Modes:
     return Modes(found.places / unit, found.heights * unit, found.prominences, found.masses)
 
 
+def _inside(ends: tuple[float, float], convert: Convert, found: Any) -> Any:
+    """Places and modes moved inside the bounds."""
+    if convert is modes:
+        return replace(found, places=np.clip(found.places, *ends))
+    return np.clip(found, *ends) if convert is places else found
+
+
 def in_ordinary_units(convert: Convert, *, of_places: bool = False) -> Callable[[Method], Method]:
     """Make a method of a density compute in ordinary units; `of_places` if its first argument is in the data's.
 
@@ -128,7 +140,7 @@ def in_ordinary_units(convert: Convert, *, of_places: bool = False) -> Callable[
                     return method(self, *args, **kwargs)
                 inner, unit = self._ordinary
                 if not of_places:
-                    return convert(method(inner, *args, **kwargs), unit)
+                    return _inside(self.support(), convert, convert(method(inner, *args, **kwargs), unit))
                 at = read_numbers(args[0] if args else kwargs.pop("y"), "the argument")
                 found = convert(method(inner, at * unit, *args[1:], **kwargs), unit)
                 return _finite_inside(self, at, found) if convert is log_densities else found

@@ -23,6 +23,8 @@ _UNDERFLOW = 39.0
 _PAIRS = 1 << 15
 # Bisection alone needs fewer steps than this for any two float64 numbers.
 _MOST_STEPS = 1100
+# Newton's method has converged if its step is 0 and the logarithm is off by less than this.
+_NEARLY = 1e-9
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 # Logarithms of positive probabilities and densities that are not representable are this.
 LOWEST_LOG = -float(np.finfo(np.float64).max)
@@ -179,11 +181,15 @@ def invert_each(
         low[left], high[left] = np.where(log_f < target, here, low[left]), np.where(log_f < target, high[left], here)
         a, b = low[left], high[left]
         steps = [*_steps(here, log_f, target, log_density(here, left), lowest[left]), a + 0.5 * (b - a)]
-        settled = (steps[0] == here) | (np.abs(log_f - target) <= 2e-16 * np.maximum(1.0, -target))
-        # The first step that stays inside the bracket, or bisection if none does.
-        following = np.select([(a < step) & (step < b) for step in steps], steps, math.nan)
+        off, stuck = np.abs(log_f - target), steps[0] == here
+        settled = (stuck & (off < _NEARLY)) | (off <= 2e-16 * np.maximum(1.0, -target))
+        # The first step that stays inside the bracket, or bisection if none does. At a needle narrower than the spacing
+        # of float64 numbers the steps are 0 wherever the quantile is.
+        inside = [(a < step) & (step < b) & ~stuck for step in steps[:-1]]
+        following = np.select(inside, steps[:-1], steps[-1])
         done = settled | ~((a < following) & (following < b))
-        x[left] = np.where(done, here, following)
+        # Without a number between the ends, the upper one is the least with at least this probability.
+        x[left] = np.where(done, np.where(settled, here, b), following)
         left = left[~done]
     return x
 
