@@ -6,23 +6,21 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from amortized_kde.numerics.neighbours import AROUND, FAINT, FEW, NEAR, Anchored, anchor_rows, pair_rows, region_rows
+from amortized_kde.numerics.neighbours import AROUND, FAINT, NEAR, Anchored, local_density_rows, region_rows
 
 RUNGS = 2.0 ** np.arange(8.0, -16.5, -1.0)
 SIDES, LOCAL = slice(6, 17), slice(4, 20)
 ENDS, COLUMNS = np.array([6, 17]), np.array([4, 20, RUNGS.size + 11])
 
 
-def densities_and_sides(x, lower, upper, anchors, masses=None, counts=None, positions=None):
+def densities_and_sides(x, lower, upper, anchors, masses=None, counts=None, positions=None, fading=None):
     rungs, one, all_anchors = RUNGS[None, :].copy(), np.array([0, x.size]), np.array([0, anchors.size])
     out = np.empty((anchors.size, RUNGS.size + 11 + 32))
     masses = np.full(anchors.size, 1.0 / anchors.size) if masses is None else masses
     counts = np.ones(x.size) if counts is None else counts
     positions = anchors.astype(float) if positions is None else positions
     samples = Anchored(x, one, counts, np.array([lower]), np.array([upper]), rungs, anchors, all_anchors)
-    loop = pair_rows if x.size <= FEW else anchor_rows
-    loop(samples, x.size, ENDS, out, 0, 1)
-    out[:, : RUNGS.size] = np.log(out[:, : RUNGS.size])
+    local_density_rows(samples, np.zeros((1, RUNGS.size)) if fading is None else fading, x.size, ENDS, out, 0, 1)
     pooled, parts = np.zeros((1, 2 * RUNGS.size)), np.array([NEAR, AROUND])
     region_rows(np.array([counts.sum()]), positions, all_anchors, masses, parts, COLUMNS, out, pooled, 0, 1)
     return *np.split(out, [RUNGS.size, RUNGS.size + 11], axis=1), pooled[0]

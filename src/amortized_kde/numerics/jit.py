@@ -9,19 +9,13 @@ from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Allow reassociation of sums, so that they run in SIMD lanes; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
-# Rows and outputs that are summed at a time: 4 x 2 sums of eight lanes each stay in the registers.
-ROWS, _VECTORS, _LANES = 4, 2, 8
-TILE = _VECTORS * _LANES
-_NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
-_VECTOR = ir.VectorType(_NUMBER, _LANES)
-_ALIGN = 8
 
 
 def entry(function: F) -> F:
@@ -70,59 +64,22 @@ def power_of_two_single(context: Any, exponent: Any) -> Any:
     return _exponent_field(exponent, 32, 12582912.0, 127, 23)
 
 
-def _vector_at(builder: Any, base: Any, offset: Any, further: int) -> Any:
-    place = builder.gep(base, [builder.add(offset, ir.Constant(_INDEX, further))])
-    return builder.bitcast(place, _VECTOR.as_pointer())
+# Bits of the largest float64 below sqrt(1/2), up to the last 32; and 1.5 times 2**52, as a number and as bits.
+_BELOW_SQRT_HALF, _MAGIC, _MAGIC_BITS = 0x3FE6A09E00000000, 6755399441055744.0, 0x4338000000000000
 
 
-def _repeated(builder: Any, value: Any) -> Any:
-    """A vector with the value in every lane."""
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(_INDEX, 0))
-    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
-
-
-def _weighted_sums_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    weights, biases, given = (
-        context.make_array(kind)(context, builder, value).data
-        for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
-    )
-    first, stride, bias, old, new, row_stride, count = arguments[3:]
-    tiles = [(row, part) for row in range(ROWS) for part in range(_VECTORS)]
-    totals = [cgutils.alloca_once(builder, _VECTOR) for _ in tiles]
-    ahead = [builder.mul(row_stride, ir.Constant(_INDEX, row)) for row in range(ROWS)]
-    for (_, part), total in zip(tiles, totals, strict=True):
-        builder.store(builder.load(_vector_at(builder, biases, bias, part * _LANES), align=_ALIGN), total)
-    with cgutils.for_range(builder, count) as loop:
-        at = builder.add(first, builder.mul(loop.index, stride))
-        weight = [builder.load(_vector_at(builder, weights, at, v * _LANES), align=_ALIGN) for v in range(_VECTORS)]
-        place = builder.gep(given, [builder.add(old, loop.index)])
-        for (row, part), total in zip(tiles, totals, strict=True):
-            value = _repeated(builder, builder.load(builder.gep(place, [ahead[row]])))
-            product = builder.fmul(value, weight[part], flags=("contract",))
-            builder.store(builder.fadd(builder.load(total), product, flags=("contract",)), total)
-    for (row, part), total in zip(tiles, totals, strict=True):
-        place = _vector_at(builder, given, builder.add(new, ahead[row]), part * _LANES)
-        builder.store(builder.load(total), place, align=_ALIGN)
-    return context.get_dummy_value()
+def _split_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    number, integer = ir.DoubleType(), ir.IntType(64)
+    bits, shift = builder.bitcast(arguments[0], integer), ir.Constant(integer, 52)
+    k = builder.ashr(builder.sub(bits, ir.Constant(integer, _BELOW_SQRT_HALF)), shift)
+    mantissa = builder.bitcast(builder.sub(bits, builder.shl(k, shift)), number)
+    # An integer added to the bits of 1.5 times 2**52 is one added to that number: no conversion.
+    exponent = builder.bitcast(builder.add(k, ir.Constant(integer, _MAGIC_BITS)), number)
+    exponent = builder.fsub(exponent, ir.Constant(number, _MAGIC))
+    return context.make_tuple(builder, signature.return_type, (mantissa, exponent))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def weighted_sums(
-    context: Any,
-    weights: Any,
-    biases: Any,
-    given: Any,
-    first: Any,
-    stride: Any,
-    bias: Any,
-    old: Any,
-    new: Any,
-    row_stride: Any,
-    count: Any,
-) -> Any:
-    """Write biases[bias:][:TILE] + given[old + i] * weights[first + stride * i :][:TILE] + ... to given[new:][:TILE].
-
-    Terms are added in the order i = 0 .. count - 1, for all `ROWS` rows of `given`, which lie `row_stride` apart. All
-    arrays are flat. Written in LLVM's instructions, because its vectoriser leaves the sums in memory.
-    """
-    return types.void(weights, biases, given, *(types.int64,) * 7), _weighted_sums_code
+def split_power_of_two(context: Any, x: Any) -> Any:
+    """Return m and k with x = m 2**k and m in [sqrt(1/2), sqrt 2), to 1e-6, for a normal float64 x > 0."""
+    return types.UniTuple(types.float64, 2)(types.float64), _split_code

@@ -11,11 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.jit import ROWS, TILE, entry, weighted_sums
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive
+from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.simd import ROWS, TILE, weighted_sums
 from amortized_kde.numerics.threads import run_in_pieces
 
 # Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them.
 _BLOCK = 4 * ROWS
+# Relative to the largest of a softmax, smaller ones add less than the background to any density, and cost as much.
+_NEGLIGIBLE = 1e-7
 
 
 class Layer(NamedTuple):
@@ -75,35 +79,44 @@ class Conditioning(NamedTuple):
 _UNCONDITIONED = Conditioning(np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0)))
 
 
-def run_layers(
-    stack: Stack,
-    inputs: Array,
-    *,
-    conditioning: Conditioning = _UNCONDITIONED,
-    out: Array | None = None,
-    threads: int | None = None,
-) -> Array:
+def run_layers(stack: Stack, inputs: Array, *, threads: int | None = None) -> Array:
     """Return W_L relu(... relu(W_1 x + b_1) ...) + b_L for every row x of `inputs` (rows, features).
-
-    With `conditioning` each row is returned relative to its largest output, so that exponentials cannot overflow. The
-    result is written to `out`, if given.
 
     Examples
     --------
     >>> run_layers(Stack.of([Layer(np.array([[1.0, 2.0]]), np.array([0.5]))]), np.array([[1.0, 1.0]]))
     array([[3.5]])
     """
-    widths = stack.widths
+    return _run(stack, inputs, _UNCONDITIONED, np.empty((len(inputs), stack.widths[-1])), threads)
+
+
+def softmax_layers(
+    stack: Stack, inputs: Array, conditioning: Conditioning, *, out: Array | None = None, threads: int | None = None
+) -> Array:
+    """Return the softmax of the last layer's outputs for every row of `inputs`, with all layers conditioned.
+
+    Exponentials below 1e-7 of a row's largest are 0. The result is written to `out`, if given.
+
+    Examples
+    --------
+    >>> stack = Stack.of([Layer(np.array([[1.0], [2.0]]), np.zeros(2))])
+    >>> once = Conditioning(np.zeros(1, np.int64), np.ones((1, 2)), np.zeros((1, 2)))
+    >>> softmax_layers(stack, np.array([[1.0]]), once).round(4)
+    array([[0.2689, 0.7311]])
+    """
+    return _run(stack, inputs, conditioning, np.empty((len(inputs), stack.widths[-1])) if out is None else out, threads)
+
+
+def _run(stack: Stack, inputs: Array, conditioning: Conditioning, out: Array, threads: int | None) -> Array:
     # Other memory layouts are other types to the compiler.
     rows = np.ascontiguousarray(inputs)
-    outputs = np.empty((len(inputs), widths[-1])) if out is None else out
-    widest = -(-int(widths.max()) // TILE) * TILE
+    widest = -(-int(stack.widths.max()) // TILE) * TILE
 
     def work(start: int, stop: int) -> None:
-        _network_rows(rows, stack, conditioning, np.zeros(2 * _BLOCK * widest), outputs, start, stop)
+        _network_rows(rows, stack, conditioning, np.zeros(2 * _BLOCK * widest), out, start, stop)
 
     run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
-    return outputs
+    return out
 
 
 def _padded(part: NDArray[np.floating]) -> Array:
@@ -112,33 +125,81 @@ def _padded(part: NDArray[np.floating]) -> Array:
     return wide.reshape(-1)
 
 
+@compiled
+def _clip(features: Array, limits: Array, out: Array) -> None:
+    for k in range(features.size):
+        value = limits[0, k] if features[k] < limits[0, k] else features[k]
+        out[k] = limits[1, k] if value > limits[1, k] else value
+
+
+@compiled
+def _nonzero_units(rows: Array, stride: int, width: int, out: Index) -> int:
+    """Write the units that are not 0 in some of `ROWS` rows, which lie `stride` apart, and return their number."""
+    a, b, c, d = rows[:width], rows[stride:], rows[2 * stride :], rows[3 * stride :]
+    count = 0
+    for i in range(width):
+        out[count] = i
+        # Not a sum, which could be 0; no branch either. NaN counts.
+        count += (a[i] != 0.0) | (b[i] != 0.0) | (c[i] != 0.0) | (d[i] != 0.0)
+    return count
+
+
+@compiled
+def _condition(sums: Array, scale: Array, shift: Array) -> None:
+    for i in range(sums.size):
+        sums[i] = scale[i] * sums[i] + shift[i]
+
+
+@compiled
+def _rectify(sums: Array) -> None:
+    for i in range(sums.size):
+        # Written so that NaN stays.
+        sums[i] = 0.0 if sums[i] < 0.0 else sums[i]
+
+
+@compiled
+def _softmax(sums: Array, out: Array) -> None:
+    largest, total = -np.inf, 0.0
+    for i in range(sums.size):
+        largest = sums[i] if sums[i] > largest else largest
+    for i in range(sums.size):
+        e = exp_nonpositive(max(sums[i] - largest, LOWEST_EXPONENT))
+        out[i] = 0.0 if e < _NEGLIGIBLE else e
+    for i in range(sums.size):
+        total += out[i]
+    for i in range(sums.size):
+        out[i] /= total
+
+
 @entry
 def _network_rows(
     inputs: Array, stack: Stack, conditioning: Conditioning, scratch: Array, out: Array, start: int, stop: int
 ) -> None:
-    """Write the outputs of rows start .. stop - 1; `scratch` holds 2 x _BLOCK x the widest layer, padded, and flat."""
+    """Write the outputs of rows start .. stop - 1; `scratch` holds 2 x _BLOCK x the widest layer, padded, and flat.
+
+    Units that are 0 in `ROWS` rows, as most are after a rectified layer, are left out of the next sums.
+    """
     weights, biases, widths, limits = stack
     sample_of_row, scales, shifts = conditioning
     half, last = scratch.size // 2, widths.size - 1
     stride, conditioned = half // _BLOCK, scales.shape[0] > 0
+    active, counts = np.empty((_BLOCK // ROWS, stride), np.int64), np.empty(_BLOCK // ROWS, np.int64)
     for row in range(start, stop, _BLOCK):
         block = _BLOCK if row + _BLOCK < stop else stop - row
         for r in range(block):
-            features, clipped = inputs[row + r], scratch[r * stride : r * stride + widths[0]]
-            for k in range(widths[0]):
-                value = limits[0, k] if features[k] < limits[0, k] else features[k]
-                clipped[k] = limits[1, k] if value > limits[1, k] else value
+            _clip(inputs[row + r], limits, scratch[r * stride : r * stride + widths[0]])
         weight, bias, unit = 0, 0, 0
         for layer in range(1, widths.size):
             count, wide, padded = widths[layer - 1], widths[layer], (widths[layer] + TILE - 1) // TILE * TILE
             # The two halves of the scratch change places from layer to layer.
             old, new = half * ((layer - 1) % 2), half * (layer % 2)
+            for r in range(0, block, ROWS):
+                counts[r // ROWS] = _nonzero_units(scratch[old + r * stride :], stride, count, active[r // ROWS])
             for tile in range(0, padded, TILE):
                 for r in range(0, block, ROWS):
-                    begin, end = old + r * stride, new + r * stride + tile
-                    weighted_sums(
-                        weights, biases, scratch, weight + tile, padded, bias + tile, begin, end, stride, count
-                    )
+                    used, begin, end = active[r // ROWS], old + r * stride, new + r * stride + tile
+                    at = weight + tile, padded, bias + tile
+                    weighted_sums(weights, biases, scratch, used, *at, begin, end, stride, counts[r // ROWS])
             weight += count * padded
             bias += padded
             for r in range(block):
@@ -146,19 +207,11 @@ def _network_rows(
                 sums = scratch[new + r * stride : new + r * stride + wide]
                 if conditioned:
                     sample = sample_of_row[row + r]
-                    scale, shift = scales[sample, unit : unit + wide], shifts[sample, unit : unit + wide]
-                    for i in range(wide):
-                        sums[i] = scale[i] * sums[i] + shift[i]
+                    _condition(sums, scales[sample, unit : unit + wide], shifts[sample, unit : unit + wide])
                 if layer < last:
-                    for i in range(wide):
-                        # Written so that NaN stays.
-                        sums[i] = 0.0 if sums[i] < 0.0 else sums[i]
-                    continue
-                largest = -np.inf if conditioned else 0.0
-                if conditioned:
-                    for i in range(wide):
-                        largest = sums[i] if sums[i] > largest else largest
-                outputs = out[row + r]
-                for i in range(wide):
-                    outputs[i] = sums[i] - largest
+                    _rectify(sums)
+                elif conditioned:
+                    _softmax(sums, out[row + r])
+                else:
+                    out[row + r, :] = sums
             unit += wide

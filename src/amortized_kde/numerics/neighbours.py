@@ -6,7 +6,7 @@ For anchors x_a of an ascending sample, and descending bandwidths h_k, the loops
 
 with Z_jk the mass of the kernel at x_j inside the bounds, and m_j the count of x_j (n w_j, or 1 without weights): the
 leave-one-out density at x_a, as a number of neighbours instead of a probability. The square of a kernel is the kernel
-of h/sqrt(2), so one exponential serves four octaves.
+of h/sqrt(2), so one exponential serves all rungs, which are an octave apart.
 """
 
 import math
@@ -15,22 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive
+from amortized_kde.numerics.gaussian import central_mass, log_positive
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.sort import first_at_least
+from amortized_kde.numerics.simd import LANES, POINTS, add_kernels
 
 # A kernel at 9 bandwidths is 3e-18 of its peak.
 _REACH = 9.0
-# Rungs an octave apart that one exponential serves: each is the fourth power of the one before.
-_FRESH = 4
+_SQRT_HALF = math.sqrt(0.5)
 # Added to every sum, so that logarithms stay small where there are no neighbours.
 FAINT = 0.02
-# Samples up to this size are computed pair by pair, all points at once.
-FEW = 256
 # A region extends by n divided by these, in ranks, to both sides of a point.
 NEAR, AROUND = 32, 8
-# Rows are padded to a multiple of this, so that loops end with a whole SIMD register.
-_LANES = 8
 # At more than this many bandwidths from a bound, all mass of a kernel is inside, to the last bit.
 _INSIDE = 8.3
 # In its region an anchor has at least this fraction of the mean mass: differences of running sums do not resolve
@@ -85,161 +80,84 @@ def inverse_masses(
 
 
 @compiled
-def _start(points: Array, x: float, h: float, kernel: Array) -> None:
-    per_h = 1.0 / h
-    for j in range(points.size):
-        u = (points[j] - x) * per_h
-        kernel[j] = exp_nonpositive(-0.5 * u * u)
+def _pad(ascending: Array, width: int, out: Array) -> None:
+    """Copy to `out`, and repeat the last value up to `width`."""
+    for j in range(ascending.size):
+        out[j] = ascending[j]
+    for j in range(ascending.size, width):
+        out[j] = ascending[-1]
 
 
 @compiled
-def _sharpen(kernel: Array) -> None:
-    """From h to h/2: the fourth power."""
-    for j in range(kernel.size):
-        square = kernel[j] * kernel[j]
-        kernel[j] = square * square
-
-
-@compiled
-def _product(kernel: Array, inverse: Array) -> float:
-    total = 0.0
-    for j in range(kernel.size):
-        total += kernel[j] * inverse[j]
-    return total
-
-
-@compiled
-def _around(points: Array, i: int, bandwidths: Array, inverse: Array, kernel: Array, left: Array, right: Array) -> None:
-    """Write the sums on both sides of point i to left[:, 0] and right[:, 0], over all points within reach."""
-    x, low, high = points[i], 0, points.size
-    for k in range(bandwidths.size):
-        h = bandwidths[k]
-        low += first_at_least(points[low : i + 1], x - _REACH * h)
-        high = i + first_at_least(points[i:high], x + _REACH * h)
-        near = kernel[low:high]
-        if k % _FRESH == 0:
-            _start(points[low:high], x, h, near)
-        else:
-            _sharpen(near)
-        left[k, 0] = _product(kernel[low:i], inverse[k, low:i])
-        right[k, 0] = _product(kernel[i + 1 : high], inverse[k, i + 1 : high])
-
-
-@compiled
-def _exponentials(squares: Array, factor: float, kernel: Array) -> None:
-    for p in range(kernel.size):
-        kernel[p] = exp_nonpositive(max(factor * squares[p], LOWEST_EXPONENT))
-
-
-@compiled
-def _add_pairs(kernel: Array, inverse: Array, ahead: Array, left: Array, right: Array) -> None:
-    for i in range(kernel.size):
-        right[i] += kernel[i] * ahead[i]
-        left[i] += kernel[i] * inverse[i]
-
-
-@compiled
-def _pair_squares(points: Array, per_h: float, squares: Array, starts: Index, closest: Array) -> None:
-    """Write the squared distances of points i and i + lag, lag after lag, and the smallest of each lag.
-
-    Padding repeats the smallest; the mass there is 0.
-    """
-    n, end = points.size, 0
-    starts[1] = 0
-    for lag in range(1, n):
-        row, ahead = squares[end:], points[lag:]
-        near = math.inf
-        for i in range(n - lag):
-            u = (ahead[i] - points[i]) * per_h
-            row[i] = u * u
-            near = min(near, row[i])
-        closest[lag] = near
-        for i in range(n - lag, -(-(n - lag) // _LANES) * _LANES):
-            row[i] = near
-        end += -(-(n - lag) // _LANES) * _LANES
-        starts[lag + 1] = end
-
-
-@compiled
-def _all_around(
-    points: Array,
-    bandwidths: Array,
-    inverse: Array,
-    squares: Array,
-    kernel: Array,
-    starts: Index,
-    closest: Array,
-    left: Array,
-    right: Array,
+def _sums_around(
+    lanes: Array, ranks: Array, points: Array, width: int, h: Array, inverse: Array, left: Array, right: Array
 ) -> None:
-    """Write the sums of all points of a small sample: each pair once, and at finer rungs near pairs only."""
-    n, widest = points.size, bandwidths[0]
-    _pair_squares(points, 1.0 / widest, squares, starts, closest)
-    lags = n - 1
-    for k in range(bandwidths.size):
-        finer = widest / bandwidths[k]
-        while lags > 0 and closest[lags] * finer * finer > _REACH * _REACH:
-            lags -= 1
-        pairs = starts[lags + 1]
-        if k % _FRESH == 0:
-            _exponentials(squares[:pairs], -0.5 * finer * finer, kernel[:pairs])
-        else:
-            _sharpen(kernel[:pairs])
-        left[k, : n + _LANES] = 0.0
-        right[k, : n + _LANES] = 0.0
-        for lag in range(1, lags + 1):
-            row = kernel[starts[lag] : starts[lag + 1]]
-            end = row.size
-            _add_pairs(row, inverse[k, :end], inverse[k, lag : lag + end], left[k, lag : lag + end], right[k, :end])
+    """Write the sums on both sides of eight anchors to ``left[LANES * k + lane]`` and `right`.
+
+    Blocks of points that are out of reach of all eight at rung k are left out from there on.
+    """
+    left[:] = 0.0
+    right[:] = 0.0
+    flat, stride, per_h, rungs = inverse.reshape(-1), inverse.shape[1], _SQRT_HALF / h[0], 0
+    for j in range(0, width, POINTS):
+        gap = max(points[j] - lanes[LANES - 1], lanes[0] - points[j + POINTS - 1])
+        while rungs < h.size and gap < _REACH * h[rungs]:
+            rungs += 1
+        while rungs > 0 and gap >= _REACH * h[rungs - 1]:
+            rungs -= 1
+        if j < ranks[LANES - 1]:
+            add_kernels(lanes, ranks, points, flat, left, j, -1.0, per_h, stride, rungs)
+        if j + POINTS - 1 > ranks[0]:
+            add_kernels(lanes, ranks, points, flat, right, j, 1.0, per_h, stride, rungs)
 
 
 @compiled
-def _write(left: Array, right: Array, i: int, one_sided: Index, row: int, out: Array) -> None:
-    for k in range(left.shape[0]):
-        out[row, k] = right[k, i] + left[k, i] + FAINT
-    for k in range(one_sided[0], one_sided[1]):
-        out[row, left.shape[0] + k - one_sided[0]] = abs(right[k, i] - left[k, i]) / out[row, k]
+def _describe_sums(left: Array, right: Array, fading: Array) -> None:
+    """Replace left by the log local densities, and right by the one-sidedness."""
+    for p in range(left.size):
+        both = right[p] + left[p] + FAINT
+        right[p] = abs(right[p] - left[p]) / both
+        left[p] = log_positive(both)
+    for k in range(1, fading.size):
+        if fading[k] > 0.0:
+            for p in range(LANES * k, LANES * (k + 1)):
+                left[p] += fading[k] * (left[p - LANES] - left[p])
 
 
 @entry
-def pair_rows(samples: Anchored, largest: int, one_sided: Index, out: Array, start: int, stop: int) -> None:
-    """Write left + right + FAINT of every anchor of samples up to `FEW` values to the first columns of `out`, by rung.
+def local_density_rows(
+    samples: Anchored, fading: Array, largest: int, one_sided: Index, out: Array, start: int, stop: int
+) -> None:
+    """Write ln(left + right + FAINT) of every anchor to the first columns of `out`, by rung.
 
-    The next columns are |right - left| / (left + right + FAINT) at rungs one_sided[0] .. one_sided[1] - 1. No sample
-    has more than `largest` values.
+    The next columns are |right - left| / (left + right + FAINT) at rungs one_sided[0] .. one_sided[1] - 1. Then the
+    logarithm at rung k is moved towards that at k - 1, by the fraction ``fading[t, k]`` of their difference. Each
+    bandwidth is half of the one before. No sample has more than `largest` values.
     """
-    rungs, most = samples.bandwidths.shape[1], min(largest, FEW)
-    pairs = most * (most + 2 * _LANES) // 2
-    squares, kernel = np.empty(pairs), np.empty(pairs)
-    starts, closest = np.empty(most + 2, np.int64), np.empty(most + 1)
-    inverse = np.empty((rungs, most + _LANES))
-    right, left = np.empty((rungs, most + _LANES)), np.empty((rungs, most + _LANES))
+    rungs, most = samples.bandwidths.shape[1], -(-largest // POINTS) * POINTS
+    points, inverse = np.empty(most), np.empty((rungs, most))
+    lanes, ranks = np.empty(LANES), np.empty(LANES)
+    left, right = np.empty(rungs * LANES), np.empty(rungs * LANES)
     for t in range(start, stop):
         first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
-        points = samples.values[first:last]
-        n = points.size
-        if 0 < n <= FEW:
-            inverse_masses(points, samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
-            inverse[:, n : n + _LANES] = 0.0
-            _all_around(points, h, inverse, squares, kernel, starts, closest, left, right)
-            for row in range(samples.anchor_offsets[t], samples.anchor_offsets[t + 1]):
-                _write(left, right, samples.anchors[row], one_sided, row, out)
-
-
-@entry
-def anchor_rows(samples: Anchored, largest: int, one_sided: Index, out: Array, start: int, stop: int) -> None:
-    """Write the columns of `pair_rows` for samples above `FEW` values; each loop takes a second to compile."""
-    rungs = samples.bandwidths.shape[1]
-    kernel, inverse = np.empty(largest), np.empty((rungs, largest))
-    right, left = np.empty((rungs, 1)), np.empty((rungs, 1))
-    for t in range(start, stop):
-        first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
-        points = samples.values[first:last]
-        if points.size > FEW:
-            inverse_masses(points, samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
-            for row in range(samples.anchor_offsets[t], samples.anchor_offsets[t + 1]):
-                _around(points, samples.anchors[row], h, inverse, kernel, left, right)
-                _write(left, right, 0, one_sided, row, out)
+        n, end = last - first, samples.anchor_offsets[t + 1]
+        if n == 0:
+            continue
+        width = -(-n // POINTS) * POINTS
+        _pad(samples.values[first:last], width, points)
+        inverse_masses(points[:n], samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
+        inverse[:, n:width] = 0.0
+        for row in range(samples.anchor_offsets[t], end, LANES):
+            for i in range(LANES):
+                rank = samples.anchors[min(row + i, end - 1)]
+                ranks[i], lanes[i] = rank, points[rank]
+            _sums_around(lanes, ranks, points, width, h, inverse, left, right)
+            _describe_sums(left, right, fading[t])
+            for i in range(min(LANES, end - row)):
+                for k in range(rungs):
+                    out[row + i, k] = left[LANES * k + i]
+                for k in range(one_sided[0], one_sided[1]):
+                    out[row + i, rungs + k - one_sided[0]] = right[LANES * k + i]
 
 
 @entry

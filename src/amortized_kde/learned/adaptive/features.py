@@ -24,7 +24,7 @@ from amortized_kde.learned.adaptive.anchors import (
     place_anchors,
     thinned,
 )
-from amortized_kde.numerics.neighbours import AROUND, FEW, NEAR, Anchored, anchor_rows, pair_rows, region_rows
+from amortized_kde.numerics.neighbours import AROUND, NEAR, Anchored, local_density_rows, region_rows
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
 # Bandwidths are 2^8 to 2^-16 times the sample's scale: a far outlier needs the first, data over decades the last.
@@ -271,8 +271,7 @@ def describe(
     counts = _counts(samples)
     placed = place_anchors(samples, counts)
     of_points = (scratch or Scratch()).take("points", placed.ranks.size, len(POINT_FEATURES))
-    _fill_local_densities(samples, counts, (lower, upper), unit, placed, of_points, threads)
-    _fade_finest(n, sd, unit, placed, of_points)
+    _fill_local_densities(samples, counts, (lower, upper), unit, _fading(n, sd, unit), placed, of_points, threads)
     density_mean, density_variance = _fill_regions(samples, placed, of_points)
     spacings, equal = _spacings(samples, counts, unit, placed)
     summary = Summary(
@@ -336,32 +335,28 @@ def _fill_local_densities(
     counts: Array,
     bounds: tuple[Array, Array],
     unit: Array,
+    fading: Array,
     placed: Anchors,
     points: Array,
     threads: int | None,
 ) -> None:
     sizes, rungs = samples.sizes, unit[:, None] * 2.0**FEATURE_EXPONENTS
     anchored = Anchored(samples.values, samples.offsets, counts, *bounds, rungs, placed.ranks, placed.offsets)
-    for loop, wanted in ((pair_rows, sizes <= FEW), (anchor_rows, sizes > FEW)):
-        if not wanted.any():
-            continue
-        run_in_pieces(
-            partial(loop, anchored, int(sizes[wanted].max()), _ONE_SIDED_ENDS, points),
-            len(samples),
-            operations=10.0 * float(np.sum(sizes[wanted] * np.minimum(sizes[wanted], float(ALL_ANCHORS_TO)))),
-            threads=threads,
-        )
-    densities = points[:, _COLUMNS["local density"]]
-    np.log(densities, out=densities)
+    run_in_pieces(
+        partial(local_density_rows, anchored, fading, int(sizes.max(initial=0)), _ONE_SIDED_ENDS, points),
+        len(samples),
+        operations=10.0 * float(np.sum(sizes * np.minimum(sizes, float(ALL_ANCHORS_TO)))),
+        threads=threads,
+    )
 
 
-def _fade_finest(n: Array, sd: Array, unit: Array, placed: Anchors, points: Array) -> None:
-    """Blend log local densities at bandwidths h below the resolution d with the next wider: h^2 / (h^2 + d^2) stays."""
-    sample = placed.sample_of_anchor
+def _fading(n: Array, sd: Array, unit: Array) -> Array:
+    """By which fraction log local densities, (samples, rungs), fade into the next wider: d^2 / (h^2 + d^2)."""
     resolution = _FINEST * np.minimum(_FINEST_SIZE / np.maximum(n, 1.0), 1.0) * np.nan_to_num(sd) / unit
-    for k in range(_FADING_FROM, FEATURE_EXPONENTS.size):
-        stays = 1.0 / (1.0 + (resolution * 2.0 ** -FEATURE_EXPONENTS[k]) ** 2)
-        points[:, k] += (1.0 - stays)[sample] * (points[:, k - 1] - points[:, k])
+    fading = np.zeros((n.size, FEATURE_EXPONENTS.size))
+    fine = slice(_FADING_FROM, None)
+    fading[:, fine] = 1.0 - 1.0 / (1.0 + (resolution[:, None] * 2.0 ** -FEATURE_EXPONENTS[fine]) ** 2)
+    return fading
 
 
 def _fill_regions(samples: Samples, placed: Anchors, points: Array) -> tuple[Array, Array]:

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.layers import Conditioning, Layer, Stack, run_layers
+from amortized_kde.numerics.layers import Conditioning, Layer, Stack, run_layers, softmax_layers
 from amortized_kde.numerics.threads import Scratch
 
 # Before training the background has the probability 1 / (1 + e^2 n).
 BACKGROUND_OFFSET = 2.0
-# Relative to a point's largest share, smaller ones add less than the background to any density, and cost as much.
-_NEGLIGIBLE_SHARE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +121,7 @@ class LadderNetwork:
         scale, shift, odds = (np.ascontiguousarray(part) for part in np.split(outputs, self.heads, axis=1))
         out = (scratch or Scratch()).take("shares", len(of_points), int(self.point.widths[-1]))
         conditioning = Conditioning(sample_of_point, scale, shift)
-        shares = run_layers(self.point, of_points, conditioning=conditioning, out=out, threads=1)
-        np.exp(shares, out=shares)
-        shares *= shares >= _NEGLIGIBLE_SHARE
-        shares /= shares.sum(axis=1, keepdims=True)
+        shares = softmax_layers(self.point, of_points, conditioning, out=out, threads=1)
         return shares, np.asarray(1.0 / (1.0 + np.exp(BACKGROUND_OFFSET + np.log(sizes) - odds[:, 0])))
 
     def log_bandwidths(self, of_samples: Array) -> Array:

@@ -1,0 +1,209 @@
+"""Loops over SIMD registers in LLVM's own instructions, where its vectoriser leaves sums in memory.
+
+Arrays are contiguous and flat. A register has eight lanes; LLVM splits it where the processor's are shorter. The
+functions are `inlined`, because other loops allow the compiler to reorder sums.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from amortized_kde._types import Array, Index
+from amortized_kde.numerics.jit import inlined
+
+LANES = 8
+# Rows and outputs that are summed at a time: 4 x 2 sums of eight lanes each stay in the registers.
+ROWS, _VECTORS = 4, 2
+TILE = _VECTORS * LANES
+# Points whose kernels are computed side by side, so that none waits for the result of another.
+POINTS = 4
+_NUMBER, _INDEX, _WORD = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+_VECTOR, _BITS = ir.VectorType(_NUMBER, LANES), ir.VectorType(_INDEX, LANES)
+_ALIGN = 8
+_FUSED = ("contract",)
+# ln 2 in two parts, as in `gaussian.py`; the largest exponent, beyond which 1 - exp(-t) is 1; 1.5 times 2**52.
+_LN2_HIGH, _LN2_LOW, _LOG2_E = 0.693147180369123816490, 1.90821492927058770002e-10, 1.4426950408889634
+_LARGEST, _MAGIC = 60.0, 6755399441055744.0
+_TAYLOR = [1.0 / math.factorial(k) for k in range(12, 0, -1)]
+
+
+def _pointers(context: Any, builder: Any, kinds: Iterable[Any], values: Iterable[Any]) -> list[Any]:
+    return [context.make_array(kind)(context, builder, value).data for kind, value in zip(kinds, values, strict=True)]
+
+
+def _vector_at(builder: Any, base: Any, offset: Any, further: int = 0) -> Any:
+    place = builder.gep(base, [builder.add(offset, ir.Constant(_INDEX, further))])
+    return builder.bitcast(place, _VECTOR.as_pointer())
+
+
+def _load(builder: Any, base: Any, offset: Any, further: int = 0) -> Any:
+    return builder.load(_vector_at(builder, base, offset, further), align=_ALIGN)
+
+
+def _repeated(builder: Any, value: Any) -> Any:
+    """A vector with the value in every lane."""
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_WORD, LANES), [0] * LANES))
+
+
+def _constant(value: float) -> Any:
+    return ir.Constant(_VECTOR, [value] * LANES)
+
+
+def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    return builder.fadd(builder.fmul(a, b, flags=_FUSED), c, flags=_FUSED)
+
+
+def _subtract_product(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """a - b c."""
+    return builder.fsub(a, builder.fmul(b, c, flags=_FUSED), flags=_FUSED)
+
+
+def _weighted_sums_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    weights, biases, given, active = _pointers(context, builder, signature.args[:4], arguments[:4])
+    first, stride, bias, old, new, row_stride, count = arguments[4:]
+    tiles = [(row, part) for row in range(ROWS) for part in range(_VECTORS)]
+    totals = [cgutils.alloca_once(builder, _VECTOR) for _ in tiles]
+    ahead = [builder.mul(row_stride, ir.Constant(_INDEX, row)) for row in range(ROWS)]
+    for (_, part), total in zip(tiles, totals, strict=True):
+        builder.store(_load(builder, biases, bias, part * LANES), total)
+    with cgutils.for_range(builder, count) as loop:
+        unit = builder.load(builder.gep(active, [loop.index]))
+        at = builder.add(first, builder.mul(unit, stride))
+        weight = [_load(builder, weights, at, v * LANES) for v in range(_VECTORS)]
+        place = builder.gep(given, [builder.add(old, unit)])
+        for (row, part), total in zip(tiles, totals, strict=True):
+            value = _repeated(builder, builder.load(builder.gep(place, [ahead[row]])))
+            builder.store(_multiply_add(builder, value, weight[part], builder.load(total)), total)
+    for (row, part), total in zip(tiles, totals, strict=True):
+        place = _vector_at(builder, given, builder.add(new, ahead[row]), part * LANES)
+        builder.store(builder.load(total), place, align=_ALIGN)
+    return context.get_dummy_value()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _weighted_sums(
+    context: Any,
+    weights: Any,
+    biases: Any,
+    given: Any,
+    active: Any,
+    first: Any,
+    stride: Any,
+    bias: Any,
+    old: Any,
+    new: Any,
+    row_stride: Any,
+    count: Any,
+) -> Any:
+    return types.void(weights, biases, given, active, *(types.int64,) * 7), _weighted_sums_code
+
+
+@inlined
+def weighted_sums(
+    weights: Array,
+    biases: Array,
+    given: Array,
+    active: Index,
+    first: int,
+    stride: int,
+    bias: int,
+    old: int,
+    new: int,
+    row_stride: int,
+    count: int,
+) -> None:
+    """Write biases[bias:][:TILE] + given[old + i] * weights[first + stride * i :][:TILE] + ... to given[new:][:TILE].
+
+    Terms are added in the order i = active[0], ..., active[count - 1], for all `ROWS` rows of `given`, which lie
+    `row_stride` apart.
+    """
+    _weighted_sums(weights, biases, given, active, first, stride, bias, old, new, row_stride, count)
+
+
+def _one_minus_exponential(builder: Any, t: Any) -> Any:
+    """1 - exp(-t) for t >= 0, to a small relative error also where t is small."""
+    t = builder.select(builder.fcmp_ordered("<", t, _constant(_LARGEST)), t, _constant(_LARGEST))
+    # Adding 1.5 times 2**52 rounds, and leaves the integer in the low bits.
+    shifted = _multiply_add(builder, t, _constant(-_LOG2_E), _constant(_MAGIC))
+    k = builder.fsub(shifted, _constant(_MAGIC))
+    bits = builder.add(builder.bitcast(shifted, _BITS), ir.Constant(_BITS, [1023] * LANES))
+    power = builder.bitcast(builder.shl(bits, ir.Constant(_BITS, [52] * LANES)), _VECTOR)
+    r = _subtract_product(builder, builder.fneg(t), k, _constant(_LN2_HIGH))
+    r = _subtract_product(builder, r, k, _constant(_LN2_LOW))
+    p = _constant(_TAYLOR[0])
+    for coefficient in _TAYLOR[1:]:
+        p = _multiply_add(builder, p, r, _constant(coefficient))
+    return _subtract_product(builder, builder.fsub(_constant(1.0), power), power, builder.fmul(p, r))
+
+
+def _add_kernels_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    anchors, ranks, points, inverse, sums = _pointers(context, builder, signature.args[:5], arguments[:5])
+    at, side, per_h, stride, rungs = arguments[5:]
+    zero, one = ir.Constant(_INDEX, 0), _constant(1.0)
+    x, rank = _load(builder, anchors, zero), _load(builder, ranks, zero)
+    away = [cgutils.alloca_once(builder, _VECTOR) for _ in range(POINTS)]
+    for c, place in enumerate(away):
+        j = builder.add(at, ir.Constant(_INDEX, c))
+        point = _repeated(builder, builder.load(builder.gep(points, [j])))
+        u = builder.fmul(builder.fsub(point, x), _repeated(builder, per_h))
+        apart = builder.fsub(_repeated(builder, builder.sitofp(j, _NUMBER)), rank)
+        counts = builder.fcmp_ordered(">", builder.fmul(apart, _repeated(builder, side)), _constant(0.0))
+        builder.store(builder.select(counts, _one_minus_exponential(builder, builder.fmul(u, u)), one), place)
+    with cgutils.for_range(builder, rungs) as loop:
+        here = builder.mul(loop.index, ir.Constant(_INDEX, LANES))
+        row = builder.gep(inverse, [builder.add(builder.mul(loop.index, stride), at)])
+        total = _load(builder, sums, here)
+        for c, place in enumerate(away):
+            f = builder.load(place)
+            factor = _repeated(builder, builder.load(builder.gep(row, [ir.Constant(_INDEX, c)])))
+            total = _multiply_add(builder, builder.fsub(one, f), factor, total)
+            for _ in range(2):
+                f = _subtract_product(builder, builder.fadd(f, f), f, f)
+            builder.store(f, place)
+        builder.store(total, _vector_at(builder, sums, here), align=_ALIGN)
+    return context.get_dummy_value()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_kernels(
+    context: Any,
+    anchors: Any,
+    ranks: Any,
+    points: Any,
+    inverse: Any,
+    sums: Any,
+    at: Any,
+    side: Any,
+    per_h: Any,
+    stride: Any,
+    rungs: Any,
+) -> Any:
+    arrays, numbers = (anchors, ranks, points, inverse, sums), (types.float64, types.float64)
+    return types.void(*arrays, types.int64, *numbers, types.int64, types.int64), _add_kernels_code
+
+
+@inlined
+def add_kernels(
+    anchors: Array,
+    ranks: Array,
+    points: Array,
+    inverse: Array,
+    sums: Array,
+    at: int,
+    side: float,
+    per_h: float,
+    stride: int,
+    rungs: int,
+) -> None:
+    """Add kernels of points[at:][:POINTS] at eight anchors to sums[LANES * k:][:LANES], for k = 0 .. rungs - 1.
+
+    The kernel of a point of rank j at distance d is inverse[stride * k + j] exp(-(2**k per_h d)^2) if j lies on the
+    given side of the anchor's rank (1.0 above, -1.0 below), otherwise 0. What is carried from rung to rung is
+    f = 1 - exp: squaring the exponential makes it f (2 - f), and its relative error does not grow.
+    """
+    _add_kernels(anchors, ranks, points, inverse, sums, at, side, per_h, stride, rungs)
