@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.simd import ROWS, TILE, weighted_sums
+from amortized_kde.numerics.simd import ROWS, TILE, largest, layer_tile
 from amortized_kde.numerics.threads import run_in_pieces
 
 # Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them.
@@ -76,9 +76,6 @@ class Conditioning(NamedTuple):
     shift: Array
 
 
-_UNCONDITIONED = Conditioning(np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0)))
-
-
 def run_layers(stack: Stack, inputs: Array, *, threads: int | None = None) -> Array:
     """Return W_L relu(... relu(W_1 x + b_1) ...) + b_L for every row x of `inputs` (rows, features).
 
@@ -87,7 +84,9 @@ def run_layers(stack: Stack, inputs: Array, *, threads: int | None = None) -> Ar
     >>> run_layers(Stack.of([Layer(np.array([[1.0, 2.0]]), np.array([0.5]))]), np.array([[1.0, 1.0]]))
     array([[3.5]])
     """
-    return _run(stack, inputs, _UNCONDITIONED, np.empty((len(inputs), stack.widths[-1])), threads)
+    units = int(stack.widths[1:].sum())
+    same = Conditioning(np.zeros(len(inputs), np.int64), np.ones((1, units)), np.zeros((1, units)))
+    return _run(stack, inputs, same, False, np.empty((len(inputs), stack.widths[-1])), threads)
 
 
 def softmax_layers(
@@ -104,16 +103,22 @@ def softmax_layers(
     >>> softmax_layers(stack, np.array([[1.0]]), once).round(4)
     array([[0.2689, 0.7311]])
     """
-    return _run(stack, inputs, conditioning, np.empty((len(inputs), stack.widths[-1])) if out is None else out, threads)
+    out = np.empty((len(inputs), stack.widths[-1])) if out is None else out
+    return _run(stack, inputs, conditioning, True, out, threads)
 
 
-def _run(stack: Stack, inputs: Array, conditioning: Conditioning, out: Array, threads: int | None) -> Array:
+def _run(
+    stack: Stack, inputs: Array, conditioning: Conditioning, softmax: bool, out: Array, threads: int | None
+) -> Array:
     # Other memory layouts are other types to the compiler.
     rows = np.ascontiguousarray(inputs)
     widest = -(-int(stack.widths.max()) // TILE) * TILE
+    sample_of_row, *both = conditioning
+    # Tiles reach past the last unit.
+    flat = [np.append(part, np.zeros(TILE)) for part in both]
 
     def work(start: int, stop: int) -> None:
-        _network_rows(rows, stack, conditioning, np.zeros(2 * _BLOCK * widest), out, start, stop)
+        _network_rows(rows, stack, sample_of_row, *flat, softmax, np.zeros(2 * _BLOCK * widest), out, start, stop)
 
     run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
     return out
@@ -133,85 +138,87 @@ def _clip(features: Array, limits: Array, out: Array) -> None:
 
 
 @compiled
-def _nonzero_units(rows: Array, stride: int, width: int, out: Index) -> int:
+def _nonzero_units(rows: Array, stride: int, width: int, flags: Index, out: Index) -> int:
     """Write the units that are not 0 in some of `ROWS` rows, which lie `stride` apart, and return their number."""
     a, b, c, d = rows[:width], rows[stride:], rows[2 * stride :], rows[3 * stride :]
+    for i in range(width):
+        # None is negative; NaN counts.
+        flags[i] = a[i] + b[i] + c[i] + d[i] != 0.0
     count = 0
     for i in range(width):
         out[count] = i
-        # Not a sum, which could be 0; no branch either. NaN counts.
-        count += (a[i] != 0.0) | (b[i] != 0.0) | (c[i] != 0.0) | (d[i] != 0.0)
+        count += flags[i]
     return count
 
 
 @compiled
-def _condition(sums: Array, scale: Array, shift: Array) -> None:
-    for i in range(sums.size):
-        sums[i] = scale[i] * sums[i] + shift[i]
-
-
-@compiled
-def _rectify(sums: Array) -> None:
-    for i in range(sums.size):
-        # Written so that NaN stays.
-        sums[i] = 0.0 if sums[i] < 0.0 else sums[i]
-
-
-@compiled
 def _softmax(sums: Array, out: Array) -> None:
-    largest, total = -np.inf, 0.0
-    for i in range(sums.size):
-        largest = sums[i] if sums[i] > largest else largest
-    for i in range(sums.size):
-        e = exp_nonpositive(max(sums[i] - largest, LOWEST_EXPONENT))
+    top, total = largest(sums, out.size), 0.0
+    for i in range(out.size):
+        e = exp_nonpositive(max(sums[i] - top, LOWEST_EXPONENT))
         out[i] = 0.0 if e < _NEGLIGIBLE else e
-    for i in range(sums.size):
+    for i in range(out.size):
         total += out[i]
-    for i in range(sums.size):
-        out[i] /= total
+    per_total = 1.0 / total
+    for i in range(out.size):
+        out[i] *= per_total
 
 
 @entry
 def _network_rows(
-    inputs: Array, stack: Stack, conditioning: Conditioning, scratch: Array, out: Array, start: int, stop: int
+    inputs: Array,
+    stack: Stack,
+    sample_of_row: Index,
+    scales: Array,
+    shifts: Array,
+    softmax: bool,
+    scratch: Array,
+    out: Array,
+    start: int,
+    stop: int,
 ) -> None:
     """Write the outputs of rows start .. stop - 1; `scratch` holds 2 x _BLOCK x the widest layer, padded, and flat.
 
     Units that are 0 in `ROWS` rows, as most are after a rectified layer, are left out of the next sums.
     """
     weights, biases, widths, limits = stack
-    sample_of_row, scales, shifts = conditioning
-    half, last = scratch.size // 2, widths.size - 1
-    stride, conditioned = half // _BLOCK, scales.shape[0] > 0
+    half, last, units = scratch.size // 2, widths.size - 1, widths[1:].sum()
+    stride = half // _BLOCK
     active, counts = np.empty((_BLOCK // ROWS, stride), np.int64), np.empty(_BLOCK // ROWS, np.int64)
+    places, flags = np.zeros(_BLOCK, np.int64), np.empty(stride, np.int64)
     for row in range(start, stop, _BLOCK):
-        block = _BLOCK if row + _BLOCK < stop else stop - row
+        block = min(_BLOCK, stop - row)
         for r in range(block):
+            places[r] = units * sample_of_row[row + r]
             _clip(inputs[row + r], limits, scratch[r * stride : r * stride + widths[0]])
         weight, bias, unit = 0, 0, 0
         for layer in range(1, widths.size):
-            count, wide, padded = widths[layer - 1], widths[layer], (widths[layer] + TILE - 1) // TILE * TILE
+            count, padded = widths[layer - 1], (widths[layer] + TILE - 1) // TILE * TILE
+            floor = 0.0 if layer < last else -np.inf
             # The two halves of the scratch change places from layer to layer.
             old, new = half * ((layer - 1) % 2), half * (layer % 2)
-            for r in range(0, block, ROWS):
-                counts[r // ROWS] = _nonzero_units(scratch[old + r * stride :], stride, count, active[r // ROWS])
+            for group in range((block + ROWS - 1) // ROWS):
+                used = active[group]
+                if layer > 1:
+                    rows = scratch[old + group * ROWS * stride :]
+                    counts[group] = _nonzero_units(rows, stride, count, flags, used)
+                else:
+                    counts[group] = count
+                    for i in range(count):
+                        used[i] = i
             for tile in range(0, padded, TILE):
-                for r in range(0, block, ROWS):
-                    used, begin, end = active[r // ROWS], old + r * stride, new + r * stride + tile
-                    at = weight + tile, padded, bias + tile
-                    weighted_sums(weights, biases, scratch, used, *at, begin, end, stride, counts[r // ROWS])
+                for group in range((block + ROWS - 1) // ROWS):
+                    first = group * ROWS
+                    tables = weights, biases, scratch, active[group], scales, shifts, places[first:]
+                    at = weight + tile, padded, bias + tile, unit + tile
+                    rows = old + first * stride, new + first * stride + tile, stride
+                    layer_tile(*tables, *at, *rows, counts[group], floor)
             weight += count * padded
             bias += padded
-            for r in range(block):
-                # Slices, because the compiler does not see that an index with an offset is never negative.
-                sums = scratch[new + r * stride : new + r * stride + wide]
-                if conditioned:
-                    sample = sample_of_row[row + r]
-                    _condition(sums, scales[sample, unit : unit + wide], shifts[sample, unit : unit + wide])
-                if layer < last:
-                    _rectify(sums)
-                elif conditioned:
-                    _softmax(sums, out[row + r])
-                else:
-                    out[row + r, :] = sums
-            unit += wide
+            unit += widths[layer]
+        for r in range(block):
+            sums = scratch[half * (last % 2) + r * stride :]
+            if softmax:
+                _softmax(sums, out[row + r])
+            else:
+                out[row + r, :] = sums[: widths[last]]

@@ -89,8 +89,17 @@ def _pad(ascending: Array, width: int, out: Array) -> None:
 
 
 @compiled
+def _closest(points: Array, first: int, last: int) -> float:
+    """Return the smallest spacing between points first .. last."""
+    closest = math.inf
+    for j in range(first, last):
+        closest = min(closest, points[j + 1] - points[j])
+    return closest
+
+
+@compiled
 def _sums_around(
-    lanes: Array, ranks: Array, points: Array, width: int, h: Array, inverse: Array, left: Array, right: Array
+    lanes: Array, ranks: Array, points: Array, n: int, h: Array, inverse: Array, left: Array, right: Array
 ) -> None:
     """Write the sums on both sides of eight anchors to ``left[LANES * k + lane]`` and `right`.
 
@@ -99,29 +108,38 @@ def _sums_around(
     left[:] = 0.0
     right[:] = 0.0
     flat, stride, per_h, rungs = inverse.reshape(-1), inverse.shape[1], _SQRT_HALF / h[0], 0
-    for j in range(0, width, POINTS):
+    first, last = int(ranks[0]), int(ranks[LANES - 1])
+    closest = _closest(points, max(first - POINTS, 0), min(last + POINTS, n - 1))
+    for j in range(0, n, POINTS):
         gap = max(points[j] - lanes[LANES - 1], lanes[0] - points[j + POINTS - 1])
+        is_below, is_above = j < last, j + POINTS - 1 > first
+        if is_below and is_above:
+            gap = max(gap, closest)
         while rungs < h.size and gap < _REACH * h[rungs]:
             rungs += 1
         while rungs > 0 and gap >= _REACH * h[rungs - 1]:
             rungs -= 1
-        if j < ranks[LANES - 1]:
+        if is_below:
             add_kernels(lanes, ranks, points, flat, left, j, -1.0, per_h, stride, rungs)
-        if j + POINTS - 1 > ranks[0]:
+        if is_above:
             add_kernels(lanes, ranks, points, flat, right, j, 1.0, per_h, stride, rungs)
 
 
 @compiled
-def _describe_sums(left: Array, right: Array, fading: Array) -> None:
-    """Replace left by the log local densities, and right by the one-sidedness."""
+def _log_densities(left: Array, right: Array, fading: Array) -> None:
+    """Replace left by the log local densities, faded."""
     for p in range(left.size):
-        both = right[p] + left[p] + FAINT
-        right[p] = abs(right[p] - left[p]) / both
-        left[p] = log_positive(both)
+        left[p] = log_positive(right[p] + left[p] + FAINT)
     for k in range(1, fading.size):
         if fading[k] > 0.0:
             for p in range(LANES * k, LANES * (k + 1)):
                 left[p] += fading[k] * (left[p - LANES] - left[p])
+
+
+@compiled
+def _one_sidedness(left: Array, right: Array, one_sided: Index, out: Array) -> None:
+    for p in range(LANES * one_sided[0], LANES * one_sided[1]):
+        out[p] = abs(right[p] - left[p]) / (right[p] + left[p] + FAINT)
 
 
 @entry
@@ -130,14 +148,14 @@ def local_density_rows(
 ) -> None:
     """Write ln(left + right + FAINT) of every anchor to the first columns of `out`, by rung.
 
-    The next columns are |right - left| / (left + right + FAINT) at rungs one_sided[0] .. one_sided[1] - 1. Then the
+    The next columns are |right - left| / (left + right + FAINT) at rungs one_sided[0] .. one_sided[1] - 1. The
     logarithm at rung k is moved towards that at k - 1, by the fraction ``fading[t, k]`` of their difference. Each
     bandwidth is half of the one before. No sample has more than `largest` values.
     """
     rungs, most = samples.bandwidths.shape[1], -(-largest // POINTS) * POINTS
     points, inverse = np.empty(most), np.empty((rungs, most))
     lanes, ranks = np.empty(LANES), np.empty(LANES)
-    left, right = np.empty(rungs * LANES), np.empty(rungs * LANES)
+    left, right, sides = np.empty(rungs * LANES), np.empty(rungs * LANES), np.empty(rungs * LANES)
     for t in range(start, stop):
         first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
         n, end = last - first, samples.anchor_offsets[t + 1]
@@ -151,13 +169,14 @@ def local_density_rows(
             for i in range(LANES):
                 rank = samples.anchors[min(row + i, end - 1)]
                 ranks[i], lanes[i] = rank, points[rank]
-            _sums_around(lanes, ranks, points, width, h, inverse, left, right)
-            _describe_sums(left, right, fading[t])
+            _sums_around(lanes, ranks, points, n, h, inverse, left, right)
+            _one_sidedness(left, right, one_sided, sides)
+            _log_densities(left, right, fading[t])
             for i in range(min(LANES, end - row)):
                 for k in range(rungs):
                     out[row + i, k] = left[LANES * k + i]
                 for k in range(one_sided[0], one_sided[1]):
-                    out[row + i, rungs + k - one_sided[0]] = right[LANES * k + i]
+                    out[row + i, rungs + k - one_sided[0]] = sides[LANES * k + i]
 
 
 @entry

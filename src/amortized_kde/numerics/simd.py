@@ -63,66 +63,114 @@ def _subtract_product(builder: Any, a: Any, b: Any, c: Any) -> Any:
     return builder.fsub(a, builder.fmul(b, c, flags=_FUSED), flags=_FUSED)
 
 
-def _weighted_sums_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    weights, biases, given, active = _pointers(context, builder, signature.args[:4], arguments[:4])
-    first, stride, bias, old, new, row_stride, count = arguments[4:]
+def _layer_tile_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    arrays = _pointers(context, builder, signature.args[:7], arguments[:7])
+    weights, biases, given, active, scales, shifts, places = arrays
+    first, stride, bias, unit, old, new, row_stride, count, floor = arguments[7:]
     tiles = [(row, part) for row in range(ROWS) for part in range(_VECTORS)]
     totals = [cgutils.alloca_once(builder, _VECTOR) for _ in tiles]
     ahead = [builder.mul(row_stride, ir.Constant(_INDEX, row)) for row in range(ROWS)]
     for (_, part), total in zip(tiles, totals, strict=True):
         builder.store(_load(builder, biases, bias, part * LANES), total)
     with cgutils.for_range(builder, count) as loop:
-        unit = builder.load(builder.gep(active, [loop.index]))
-        at = builder.add(first, builder.mul(unit, stride))
+        i = builder.load(builder.gep(active, [loop.index]))
+        at = builder.add(first, builder.mul(i, stride))
         weight = [_load(builder, weights, at, v * LANES) for v in range(_VECTORS)]
-        place = builder.gep(given, [builder.add(old, unit)])
+        place = builder.gep(given, [builder.add(old, i)])
         for (row, part), total in zip(tiles, totals, strict=True):
             value = _repeated(builder, builder.load(builder.gep(place, [ahead[row]])))
             builder.store(_multiply_add(builder, value, weight[part], builder.load(total)), total)
+    low = _repeated(builder, floor)
     for (row, part), total in zip(tiles, totals, strict=True):
+        at = builder.add(unit, builder.load(builder.gep(places, [ir.Constant(_INDEX, row)])))
+        scale, shift = (_load(builder, base, at, part * LANES) for base in (scales, shifts))
+        value = _multiply_add(builder, scale, builder.load(total), shift)
+        # Written so that NaN stays.
+        value = builder.select(builder.fcmp_ordered("<", value, low), low, value)
         place = _vector_at(builder, given, builder.add(new, ahead[row]), part * LANES)
-        builder.store(builder.load(total), place, align=_ALIGN)
+        builder.store(value, place, align=_ALIGN)
     return context.get_dummy_value()
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _weighted_sums(
+def _layer_tile(
     context: Any,
     weights: Any,
     biases: Any,
     given: Any,
     active: Any,
+    scales: Any,
+    shifts: Any,
+    places: Any,
     first: Any,
     stride: Any,
     bias: Any,
+    unit: Any,
     old: Any,
     new: Any,
     row_stride: Any,
     count: Any,
+    floor: Any,
 ) -> Any:
-    return types.void(weights, biases, given, active, *(types.int64,) * 7), _weighted_sums_code
+    arrays = (weights, biases, given, active, scales, shifts, places)
+    return types.void(*arrays, *(types.int64,) * 8, types.float64), _layer_tile_code
 
 
 @inlined
-def weighted_sums(
+def layer_tile(
     weights: Array,
     biases: Array,
     given: Array,
     active: Index,
+    scales: Array,
+    shifts: Array,
+    places: Index,
     first: int,
     stride: int,
     bias: int,
+    unit: int,
     old: int,
     new: int,
     row_stride: int,
     count: int,
+    floor: float,
 ) -> None:
-    """Write biases[bias:][:TILE] + given[old + i] * weights[first + stride * i :][:TILE] + ... to given[new:][:TILE].
+    """Write max(scale (b + w_i x_i + w_j x_j + ...) + shift, floor) of `TILE` outputs, for `ROWS` rows of `given`.
 
-    Terms are added in the order i = active[0], ..., active[count - 1], for all `ROWS` rows of `given`, which lie
-    `row_stride` apart.
+    Inputs are given[old:], outputs given[new:], and rows lie `row_stride` apart. Terms are added in the order
+    i = active[0], ..., active[count - 1]. Biases are biases[bias:], weights of input i are weights[first + stride * i:],
+    and scale and shift of row r are scales[unit + places[r]:] and shifts[unit + places[r]:].
     """
-    _weighted_sums(weights, biases, given, active, first, stride, bias, old, new, row_stride, count)
+    sizes = first, stride, bias, unit, old, new, row_stride, count
+    _layer_tile(weights, biases, given, active, scales, shifts, places, *sizes, floor)
+
+
+def _largest_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    (given,) = _pointers(context, builder, signature.args[:1], arguments[:1])
+    width, least = arguments[1], _constant(-math.inf)
+    found, numbers = cgutils.alloca_once(builder, _VECTOR), ir.Constant(_BITS, list(range(LANES)))
+    builder.store(least, found)
+    start, step = ir.Constant(_INDEX, 0), ir.Constant(_INDEX, LANES)
+    with cgutils.for_range_slice(builder, start, width, step) as (at, _):
+        left = builder.bitcast(_repeated(builder, builder.bitcast(builder.sub(width, at), _NUMBER)), _BITS)
+        inside = builder.icmp_signed("<", numbers, left)
+        _keep_larger(builder, found, builder.select(inside, _load(builder, given, at), least))
+    for by in (4, 2, 1):
+        turned = ir.Constant(ir.VectorType(_WORD, LANES), [(lane + by) % LANES for lane in range(LANES)])
+        value = builder.load(found)
+        _keep_larger(builder, found, builder.shuffle_vector(value, value, turned))
+    return builder.extract_element(builder.load(found), ir.Constant(_INDEX, 0))
+
+
+def _keep_larger(builder: Any, place: Any, value: Any) -> None:
+    kept = builder.load(place)
+    builder.store(builder.select(builder.fcmp_ordered(">", value, kept), value, kept), place)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def largest(context: Any, given: Any, width: Any) -> Any:
+    """Return the largest of given[:width], without NaN; memory up to the next multiple of `LANES` must be readable."""
+    return types.float64(given, types.int64), _largest_code
 
 
 def _one_minus_exponential(builder: Any, t: Any) -> Any:
