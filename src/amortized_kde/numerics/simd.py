@@ -17,7 +17,7 @@ from amortized_kde.numerics.jit import inlined
 
 LANES = 8
 # Rows and outputs that are summed at a time: 4 x 2 sums of eight lanes each stay in the registers.
-ROWS, _VECTORS = 4, 2
+ROWS, _VECTORS = 4, 4
 TILE = _VECTORS * LANES
 # Points whose kernels are computed side by side, so that none waits for the result of another.
 POINTS = 4
