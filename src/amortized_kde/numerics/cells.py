@@ -71,21 +71,31 @@ class Ladders(NamedTuple):
 
 @entry
 def ladder_kernels(
-    values: Array, offsets: Index, bounds: tuple[float, float], ladders: Ladders, out: Kernels, start: int, stop: int
+    values: Array,
+    offsets: Index,
+    bounds: tuple[float, float],
+    ladders: Ladders,
+    out: Kernels,
+    widest: Array,
+    start: int,
+    stop: int,
 ) -> None:
     """Write the kernels of samples start .. stop - 1 from ``out.starts[t]`` on, and their end to ``out.stops[t]``.
 
     A kernel's mass is (1 - epsilon) share / (n Z), with Z its mass between the bounds. Between anchors, shares are
-    interpolated linearly in rank.
+    interpolated linearly in rank. The largest bandwidth of a kernel is written to ``widest[t]``, 0 if there is none.
     """
     lower, upper = bounds
-    bandwidths, shares, anchors = ladders.bandwidths, ladders.shares, ladders.anchors
+    bandwidths, anchors = ladders.bandwidths, ladders.anchors
     places, rates, masses = out.places, out.rates, out.masses
     rungs = bandwidths.shape[1]
+    rate = np.empty(rungs)
     for t in range(start, stop):
         last, written = ladders.offsets[t + 1] - 1, out.starts[t]
-        n = offsets[t + 1] - offsets[t]
-        a = ladders.offsets[t]
+        n, a, first_used = offsets[t + 1] - offsets[t], ladders.offsets[t], rungs
+        whole = (1.0 - ladders.epsilons[t]) / max(n, 1)
+        for k in range(rungs):
+            rate[k] = 1.0 / bandwidths[t, k]
         for i in range(n):
             x = values[offsets[t] + i]
             while a < last and anchors[a + 1] <= i:
@@ -93,18 +103,21 @@ def ladder_kernels(
             part, following = 0.0, a
             if anchors[a] < i and a < last:
                 part, following = (i - anchors[a]) / (anchors[a + 1] - anchors[a]), a + 1
+            here, there = ladders.shares[a], ladders.shares[following]
+            near = min(x - lower, upper - x)
             for k in range(rungs):
-                share = (1.0 - part) * shares[a, k] + part * shares[following, k]
+                share = (1.0 - part) * here[k] + part * there[k]
                 if share == 0.0:
                     continue
                 h = bandwidths[t, k]
                 inside = 1.0
-                if x - lower < _FAR_INSIDE * h or upper - x < _FAR_INSIDE * h:
+                if near < _FAR_INSIDE * h:
                     inside = central_mass((lower - x) / h, (upper - x) / h)
-                places[written], rates[written] = x, 1.0 / h
-                masses[written] = (1.0 - ladders.epsilons[t]) * share / (n * inside)
+                places[written], rates[written], masses[written] = x, rate[k], whole * share / inside
                 written += 1
+                first_used = min(first_used, k)
         out.stops[t] = written
+        widest[t] = bandwidths[t, first_used] if first_used < rungs else 0.0
 
 
 @entry

@@ -16,7 +16,7 @@ import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import central_mass, log_positive
-from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.jit import compiled
 from amortized_kde.numerics.simd import LANES, POINTS, add_kernels
 
 # A kernel at 9 bandwidths is 3e-18 of its peak.
@@ -24,15 +24,8 @@ _REACH = 9.0
 _SQRT_HALF = math.sqrt(0.5)
 # Added to every sum, so that logarithms stay small where there are no neighbours.
 FAINT = 0.02
-# A region extends by n divided by these, in ranks, to both sides of a point.
-NEAR, AROUND = 32, 8
 # At more than this many bandwidths from a bound, all mass of a kernel is inside, to the last bit.
 _INSIDE = 8.3
-# In its region an anchor has at least this fraction of the mean mass: differences of running sums do not resolve
-# smaller masses, which occur only with weights.
-_LEAST = 1e-4
-# With weights, an anchor can lie exactly on the edge of a region, where rounding must not decide.
-_EDGE = 1.0 + 1e-9
 
 
 class Anchored(NamedTuple):
@@ -142,98 +135,53 @@ def _one_sidedness(left: Array, right: Array, one_sided: Index, out: Array) -> N
         out[p] = abs(right[p] - left[p]) / (right[p] + left[p] + FAINT)
 
 
-@entry
-def local_density_rows(
-    samples: Anchored, fading: Array, largest: int, one_sided: Index, out: Array, start: int, stop: int
-) -> None:
-    """Write ln(left + right + FAINT) of every anchor to the first columns of `out`, by rung.
+class LocalScratch(NamedTuple):
+    """Memory for samples of some size: values and inverse masses, padded, and what eight anchors need."""
 
-    The next columns are |right - left| / (left + right + FAINT) at rungs one_sided[0] .. one_sided[1] - 1. The
-    logarithm at rung k is moved towards that at k - 1, by the fraction ``fading[t, k]`` of their difference. Each
-    bandwidth is half of the one before. No sample has more than `largest` values.
+    points: Array
+    inverse: Array
+    lanes: Array
+    ranks: Array
+    left: Array
+    right: Array
+    sides: Array
+
+
+@compiled
+def local_scratch(largest: int, rungs: int) -> LocalScratch:
+    """Return memory for samples of up to `largest` values."""
+    most, one_each = -(-largest // POINTS) * POINTS, rungs * LANES
+    sums = np.empty(one_each), np.empty(one_each), np.empty(one_each)
+    return LocalScratch(np.empty(most), np.empty((rungs, most)), np.empty(LANES), np.empty(LANES), *sums)
+
+
+@compiled
+def write_local_densities(
+    samples: Anchored, t: int, fading: Array, one_sided: Index, scratch: LocalScratch, out: Array
+) -> None:
+    """Write ln(left + right + FAINT) of every anchor of sample t to the first columns of `out`, by rung.
+
+    The logarithm at rung k is moved towards that at k - 1, by the fraction ``fading[k]`` of their difference. The next
+    columns, if `out` has more, are |right - left| / (left + right + FAINT) at rungs one_sided[0] .. one_sided[1] - 1.
+    Each bandwidth is half of the one before.
     """
-    rungs, most = samples.bandwidths.shape[1], -(-largest // POINTS) * POINTS
-    points, inverse = np.empty(most), np.empty((rungs, most))
-    lanes, ranks = np.empty(LANES), np.empty(LANES)
-    left, right, sides = np.empty(rungs * LANES), np.empty(rungs * LANES), np.empty(rungs * LANES)
-    for t in range(start, stop):
-        first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
-        n, end = last - first, samples.anchor_offsets[t + 1]
-        if n == 0:
-            continue
-        width = -(-n // POINTS) * POINTS
-        _pad(samples.values[first:last], width, points)
-        inverse_masses(points[:n], samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
-        inverse[:, n:width] = 0.0
-        for row in range(samples.anchor_offsets[t], end, LANES):
-            for i in range(LANES):
-                rank = samples.anchors[min(row + i, end - 1)]
-                ranks[i], lanes[i] = rank, points[rank]
-            _sums_around(lanes, ranks, points, n, h, inverse, left, right)
-            _one_sidedness(left, right, one_sided, sides)
-            _log_densities(left, right, fading[t])
-            for i in range(min(LANES, end - row)):
-                for k in range(rungs):
-                    out[row + i, k] = left[LANES * k + i]
+    first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
+    n, end, sides = last - first, samples.anchor_offsets[t + 1], scratch.sides
+    points, inverse, lanes, ranks, left, right = scratch[:6]
+    width = -(-n // POINTS) * POINTS
+    _pad(samples.values[first:last], width, points)
+    inverse_masses(points[:n], samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
+    inverse[:, n:width] = 0.0
+    for row in range(samples.anchor_offsets[t], end, LANES):
+        for i in range(LANES):
+            rank = samples.anchors[min(row + i, end - 1)]
+            ranks[i], lanes[i] = rank, points[rank]
+        _sums_around(lanes, ranks, points, n, h, inverse, left, right)
+        _one_sidedness(left, right, one_sided, sides)
+        _log_densities(left, right, fading)
+        for i in range(min(LANES, end - row)):
+            for k in range(h.size):
+                out[row + i, k] = left[LANES * k + i]
+            if out.shape[1] > h.size:
                 for k in range(one_sided[0], one_sided[1]):
-                    out[row + i, rungs + k - one_sided[0]] = sides[LANES * k + i]
-
-
-@entry
-def region_rows(
-    sizes: Array,
-    positions: Array,
-    offsets: Index,
-    masses: Array,
-    parts: Index,
-    columns: Index,
-    out: Array,
-    pooled: Array,
-    start: int,
-    stop: int,
-) -> None:
-    """Write means of columns[0] .. columns[1] - 1 of `out` over regions to its columns from columns[2] on.
-
-    The region of an anchor is all anchors of its sample with positions at most max(n/part, 1) away, for each of
-    `parts`; n is ``sizes[t]``, and a position is a rank, counted in weight where weights differ. Mean and variance of
-    the first k columns over all anchors are added to `pooled` (samples, 2 k). Means are weighted by mass.
-    """
-    wide, target, rungs = columns[1] - columns[0], columns[2], pooled.shape[1] // 2
-    total = np.empty(wide)
-    for t in range(start, stop):
-        # Slices, because the compiler does not see that an index with an offset is never negative.
-        mean, variance = pooled[t, :rungs], pooled[t, rungs:]
-        for a in range(offsets[t], offsets[t + 1]):
-            row = out[a, :rungs]
-            for k in range(rungs):
-                mean[k] += masses[a] * row[k]
-        # A second pass avoids cancellation.
-        for a in range(offsets[t], offsets[t + 1]):
-            row = out[a, :rungs]
-            for k in range(rungs):
-                off = row[k] - mean[k]
-                variance[k] += masses[a] * off * off
-        least = _LEAST / (offsets[t + 1] - offsets[t])
-        for p in range(parts.size):
-            reach = _EDGE * (sizes[t] / parts[p] if sizes[t] > parts[p] else 1.0)
-            low, high, weight = offsets[t], offsets[t], 0.0
-            total[:] = 0.0
-            for a in range(offsets[t], offsets[t + 1]):
-                # Add or remove one anchor at a time, until the region is that of a.
-                while True:
-                    if high < offsets[t + 1] and positions[high] <= positions[a] + reach:
-                        moved, sign = high, 1.0
-                        high += 1
-                    elif positions[low] < positions[a] - reach:
-                        moved, sign = low, -1.0
-                        low += 1
-                    else:
-                        break
-                    mass = sign * (masses[moved] if masses[moved] > least else least)
-                    row = out[moved, columns[0] : columns[1]]
-                    for k in range(wide):
-                        total[k] += mass * row[k]
-                    weight += mass
-                region, per_weight = out[a, target + p * wide : target + (p + 1) * wide], 1.0 / weight
-                for k in range(wide):
-                    region[k] = total[k] * per_weight
+                    out[row + i, h.size + k - one_sided[0]] = sides[LANES * k + i]

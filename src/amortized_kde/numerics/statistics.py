@@ -17,7 +17,10 @@ only where weights differ.
 
 import math
 
+import numpy as np
+
 from amortized_kde._types import Array, Flags, Index
+from amortized_kde.numerics.gaussian import log_positive
 from amortized_kde.numerics.jit import compiled, entry
 
 
@@ -144,3 +147,56 @@ def quantile_rows(
             # From the nearer end, so that mirrored rows have the mirrored sums.
             p = 1.0 - probabilities[k] if turned else probabilities[k]
             out[row, k] = x[middle] + _over_window(x, w, x[middle], sizes[row], p, turned)
+
+
+@entry
+def spacing_rows(
+    values: Array,
+    offsets: Index,
+    anchors: Index,
+    anchor_offsets: Index,
+    per_unit: Array,
+    least: float,
+    tie: float,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Write statistics of the spacings s beside anchors of ascending rows, in units of 1/``per_unit[row]``.
+
+    They are mean, variance and third central moment of ln(s + least), and means of tie/(tie + s) and of s = 0. A
+    spacing counts once for each anchor that it adjoins; where there is none, all are 0.
+    """
+    longest = 0
+    for row in range(start, stop):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    scaled, logs, times = np.empty(longest), np.empty(longest), np.empty(longest)
+    for row in range(start, stop):
+        x, chosen = values[offsets[row] : offsets[row + 1]], anchors[anchor_offsets[row] : anchor_offsets[row + 1]]
+        out[row] = 0.0
+        count = x.size - 1
+        for j in range(count):
+            times[j] = 0.0
+            s = (x[j + 1] - x[j]) * per_unit[row]
+            scaled[j], logs[j] = s, log_positive(s + least)
+        for rank in chosen:
+            if rank > 0:
+                times[rank - 1] += 1.0
+            if rank < count:
+                times[rank] += 1.0
+        number, mean, tied, zero = 0.0, 0.0, 0.0, 0.0
+        for j in range(count):
+            number += times[j]
+            mean += times[j] * logs[j]
+            tied += times[j] * (tie / (tie + scaled[j]))
+            zero += times[j] if scaled[j] == 0.0 else 0.0
+        if number == 0.0:
+            continue
+        mean /= number
+        square, cube = 0.0, 0.0
+        for j in range(count):
+            off = logs[j] - mean
+            square += times[j] * off * off
+            cube += times[j] * off * off * off
+        out[row, 0], out[row, 1], out[row, 2] = mean, square / number, cube / number
+        out[row, 3], out[row, 4] = tied / number, zero / number

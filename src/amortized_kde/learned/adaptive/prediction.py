@@ -185,7 +185,7 @@ def select_single(
     network: LadderNetwork = model.network
 
     def predict(part: Samples, threads: int | None, scratch: Scratch) -> Selection:
-        found = describe(part, *_ends(bounds, len(part)), threads=threads, scratch=scratch)
+        found = describe(part, *_ends(bounds, len(part)), points=False, threads=threads, scratch=scratch)
         ratio = np.exp(network.log_bandwidths(found.of_samples))
         h = np.where(found.usable, found.scales * ratio * _size_ratio(part, found) ** -0.2, np.nan)
         return Selection(h, *_codes(part, found, network.standards))
