@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -16,8 +17,9 @@ from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import inlined
 
 LANES = 8
-# Rows and outputs that are summed at a time: 4 x 2 sums of eight lanes each stay in the registers.
-ROWS, _VECTORS = 4, 4
+# Rows and outputs that are summed at a time, so that the sums stay in the registers, of which AVX-512 has 32 of eight
+# lanes. The results do not depend on it.
+ROWS, _VECTORS = 4, 4 if get_host_cpu_features().get("avx512f") else 2
 TILE = _VECTORS * LANES
 # Points whose kernels are computed side by side, so that none waits for the result of another.
 POINTS = 4

@@ -26,8 +26,8 @@ from amortized_kde.learned.adaptive.network import LadderNetwork, Standards
 from amortized_kde.learned.model import Model
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
-# Points per run: their features are then a few megabytes.
-_POINTS_PER_RUN = 10_000
+# Points per run: their features are then a few megabytes. `single` reads fewer of them.
+_POINTS_PER_RUN, _POINTS_PER_RUN_SINGLE = 10_000, 30_000
 _MOST_SAMPLES_PER_RUN = 5_000
 # Beyond the range of the training tasks by this fraction of it, a feature is far outside.
 _FAR = 0.25
@@ -190,11 +190,14 @@ def select_single(
         h = np.where(found.usable, found.scales * ratio * _size_ratio(part, found) ** -0.2, np.nan)
         return Selection(h, *_codes(part, found, network.standards))
 
-    return _select(predict, samples, threads)
+    return _select(predict, samples, threads, _POINTS_PER_RUN_SINGLE)
 
 
 def _select(
-    predict: Callable[[Samples, int | None, Scratch], Selection], samples: Samples, threads: int | None
+    predict: Callable[[Samples, int | None, Scratch], Selection],
+    samples: Samples,
+    threads: int | None,
+    values_per_run: int = _POINTS_PER_RUN,
 ) -> Selection:
     """Predict run by run, and join the selections."""
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
@@ -203,7 +206,7 @@ def _select(
     def work(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
         h[start:stop], codes[start:stop], unlike[start:stop] = predict(samples.between(start, stop), threads, scratch)
 
-    in_runs(work, samples, threads=threads)
+    in_runs(work, samples, threads=threads, values_per_run=values_per_run)
     return Selection(h, codes, unlike)
 
 
