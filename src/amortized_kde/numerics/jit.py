@@ -82,4 +82,4 @@ def _split_code(context: Any, builder: Any, signature: Any, arguments: Any) -> A
 @intrinsic  # type: ignore[untyped-decorator]
 def split_power_of_two(context: Any, x: Any) -> Any:
     """Return m and k with x = m 2**k and m in [sqrt(1/2), sqrt 2), to 1e-6, for a normal float64 x > 0."""
-    return types.UniTuple(types.float64, 2)(types.float64), _split_code
+    return types.UniTuple(types.float64, 2)(types.float64), _split_code  # type: ignore[attr-defined]

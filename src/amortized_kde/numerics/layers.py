@@ -113,12 +113,12 @@ def _run(
     # Other memory layouts are other types to the compiler.
     rows = np.ascontiguousarray(inputs)
     widest = -(-int(stack.widths.max()) // TILE) * TILE
-    sample_of_row, *both = conditioning
     # Tiles reach past the last unit.
-    flat = [np.append(part, np.zeros(TILE)) for part in both]
+    scales, shifts = (np.append(part, np.zeros(TILE)) for part in conditioning[1:])
+    given = rows, stack, conditioning.sample_of_row, scales, shifts, softmax
 
     def work(start: int, stop: int) -> None:
-        _network_rows(rows, stack, sample_of_row, *flat, softmax, np.zeros(2 * _BLOCK * widest), out, start, stop)
+        _network_rows(*given, np.zeros(2 * _BLOCK * widest), out, start, stop)
 
     run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
     return out
@@ -211,8 +211,8 @@ def _network_rows(
                     first = group * ROWS
                     tables = weights, biases, scratch, active[group], scales, shifts, places[first:]
                     at = weight + tile, padded, bias + tile, unit + tile
-                    rows = old + first * stride, new + first * stride + tile, stride
-                    layer_tile(*tables, *at, *rows, counts[group], floor)
+                    ends = old + first * stride, new + first * stride + tile, stride
+                    layer_tile(*tables, *at, *ends, counts[group], floor)
             weight += count * padded
             bias += padded
             unit += widths[layer]

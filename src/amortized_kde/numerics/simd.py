@@ -140,8 +140,8 @@ def layer_tile(
     """Write max(scale (b + w_i x_i + w_j x_j + ...) + shift, floor) of `TILE` outputs, for `ROWS` rows of `given`.
 
     Inputs are given[old:], outputs given[new:], and rows lie `row_stride` apart. Terms are added in the order
-    i = active[0], ..., active[count - 1]. Biases are biases[bias:], weights of input i are weights[first + stride * i:],
-    and scale and shift of row r are scales[unit + places[r]:] and shifts[unit + places[r]:].
+    i = active[0], ..., active[count - 1]. Biases are biases[bias:], the weights of input i are those from
+    weights[first + stride * i] on, scale and shift of row r those from unit + places[r] on.
     """
     sizes = first, stride, bias, unit, old, new, row_stride, count
     _layer_tile(weights, biases, given, active, scales, shifts, places, *sizes, floor)
@@ -254,6 +254,7 @@ def add_kernels(
 
     The kernel of a point of rank j at distance d is inverse[stride * k + j] exp(-(2**k per_h d)^2) if j lies on the
     given side of the anchor's rank (1.0 above, -1.0 below), otherwise 0. What is carried from rung to rung is
-    f = 1 - exp: squaring the exponential makes it f (2 - f), and its relative error does not grow.
+    f = 1 - exp: squaring the exponential makes it f (2 - f), and its relative error does not grow. A kernel then has an
+    absolute error of at most 1e-15, and is 0 below 5e-17.
     """
     _add_kernels(anchors, ranks, points, inverse, sums, at, side, per_h, stride, rungs)
