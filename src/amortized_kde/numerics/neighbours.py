@@ -91,15 +91,12 @@ def _closest(points: Array, first: int, last: int) -> float:
 
 
 @compiled
-def _sums_around(
-    lanes: Array, ranks: Array, points: Array, n: int, h: Array, inverse: Array, left: Array, right: Array
-) -> None:
-    """Write the sums on both sides of eight anchors to ``left[LANES * k + lane]`` and `right`.
+def _sums_around(lanes: Array, ranks: Array, points: Array, n: int, h: Array, inverse: Array, sums: Array) -> None:
+    """Write the sums to the left of eight anchors to ``sums[LANES * k + lane]``, and after all of these the right ones.
 
     Blocks of points that are out of reach of all eight at rung k are left out from there on.
     """
-    left[:] = 0.0
-    right[:] = 0.0
+    sums[:] = 0.0
     flat, stride, per_h, rungs = inverse.reshape(-1), inverse.shape[1], _SQRT_HALF / h[0], 0
     first, last = int(ranks[0]), int(ranks[LANES - 1])
     closest = _closest(points, max(first - POINTS, 0), min(last + POINTS, n - 1))
@@ -112,10 +109,10 @@ def _sums_around(
             rungs += 1
         while rungs > 0 and gap >= _REACH * h[rungs - 1]:
             rungs -= 1
-        if is_below:
-            add_kernels(lanes, ranks, points, flat, left, j, -1.0, per_h, stride, rungs)
-        if is_above:
-            add_kernels(lanes, ranks, points, flat, right, j, 1.0, per_h, stride, rungs)
+        # One call for both sides, since it takes long to compile.
+        for side in range(0 if is_below else 1, 2 if is_above else 1):
+            first_sum = side * LANES * h.size
+            add_kernels(lanes, ranks, points, flat, sums, first_sum, j, 2.0 * side - 1.0, per_h, stride, rungs)
 
 
 @compiled
@@ -142,17 +139,16 @@ class LocalScratch(NamedTuple):
     inverse: Array
     lanes: Array
     ranks: Array
-    left: Array
-    right: Array
+    sums: Array
     sides: Array
 
 
 @compiled
 def local_scratch(largest: int, rungs: int) -> LocalScratch:
     """Return memory for samples of up to `largest` values."""
-    most, one_each = -(-largest // POINTS) * POINTS, rungs * LANES
-    sums = np.empty(one_each), np.empty(one_each), np.empty(one_each)
-    return LocalScratch(np.empty(most), np.empty((rungs, most)), np.empty(LANES), np.empty(LANES), *sums)
+    most, size = -(-largest // POINTS) * POINTS, rungs * LANES
+    points, inverse = np.empty(most), np.empty((rungs, most))
+    return LocalScratch(points, inverse, np.empty(LANES), np.empty(LANES), np.empty(2 * size), np.empty(size))
 
 
 @compiled
@@ -167,7 +163,8 @@ def write_local_densities(
     """
     first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
     n, end, sides = last - first, samples.anchor_offsets[t + 1], scratch.sides
-    points, inverse, lanes, ranks, left, right = scratch[:6]
+    points, inverse, lanes, ranks, sums = scratch[:5]
+    left, right = sums[: LANES * h.size], sums[LANES * h.size :]
     width = -(-n // POINTS) * POINTS
     _pad(samples.values[first:last], width, points)
     inverse_masses(points[:n], samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
@@ -176,7 +173,7 @@ def write_local_densities(
         for i in range(LANES):
             rank = samples.anchors[min(row + i, end - 1)]
             ranks[i], lanes[i] = rank, points[rank]
-        _sums_around(lanes, ranks, points, n, h, inverse, left, right)
+        _sums_around(lanes, ranks, points, n, h, inverse, sums)
         _one_sidedness(left, right, one_sided, sides)
         _log_densities(left, right, fading)
         for i in range(min(LANES, end - row)):

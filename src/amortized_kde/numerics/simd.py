@@ -193,7 +193,7 @@ def _one_minus_exponential(builder: Any, t: Any) -> Any:
 
 def _add_kernels_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     anchors, ranks, points, inverse, sums = _pointers(context, builder, signature.args[:5], arguments[:5])
-    at, side, per_h, stride, rungs = arguments[5:]
+    first, at, side, per_h, stride, rungs = arguments[5:]
     zero, one = ir.Constant(_INDEX, 0), _constant(1.0)
     x, rank = _load(builder, anchors, zero), _load(builder, ranks, zero)
     away = [cgutils.alloca_once(builder, _VECTOR) for _ in range(POINTS)]
@@ -205,7 +205,7 @@ def _add_kernels_code(context: Any, builder: Any, signature: Any, arguments: Any
         counts = builder.fcmp_ordered(">", builder.fmul(apart, _repeated(builder, side)), _constant(0.0))
         builder.store(builder.select(counts, _one_minus_exponential(builder, builder.fmul(u, u)), one), place)
     with cgutils.for_range(builder, rungs) as loop:
-        here = builder.mul(loop.index, ir.Constant(_INDEX, LANES))
+        here = builder.add(first, builder.mul(loop.index, ir.Constant(_INDEX, LANES)))
         row = builder.gep(inverse, [builder.add(builder.mul(loop.index, stride), at)])
         total = _load(builder, sums, here)
         for c, place in enumerate(away):
@@ -227,6 +227,7 @@ def _add_kernels(
     points: Any,
     inverse: Any,
     sums: Any,
+    first: Any,
     at: Any,
     side: Any,
     per_h: Any,
@@ -234,7 +235,7 @@ def _add_kernels(
     rungs: Any,
 ) -> Any:
     arrays, numbers = (anchors, ranks, points, inverse, sums), (types.float64, types.float64)
-    return types.void(*arrays, types.int64, *numbers, types.int64, types.int64), _add_kernels_code
+    return types.void(*arrays, types.int64, types.int64, *numbers, types.int64, types.int64), _add_kernels_code
 
 
 @inlined
@@ -244,17 +245,18 @@ def add_kernels(
     points: Array,
     inverse: Array,
     sums: Array,
+    first: int,
     at: int,
     side: float,
     per_h: float,
     stride: int,
     rungs: int,
 ) -> None:
-    """Add kernels of points[at:][:POINTS] at eight anchors to sums[LANES * k:][:LANES], for k = 0 .. rungs - 1.
+    """Add kernels of points[at:][:POINTS] at eight anchors to sums[first + LANES * k:][:LANES], for k < rungs.
 
     The kernel of a point of rank j at distance d is inverse[stride * k + j] exp(-(2**k per_h d)^2) if j lies on the
     given side of the anchor's rank (1.0 above, -1.0 below), otherwise 0. What is carried from rung to rung is
     f = 1 - exp: squaring the exponential makes it f (2 - f), and its relative error does not grow. A kernel then has an
     absolute error of at most 1e-15, and is 0 below 5e-17.
     """
-    _add_kernels(anchors, ranks, points, inverse, sums, at, side, per_h, stride, rungs)
+    _add_kernels(anchors, ranks, points, inverse, sums, first, at, side, per_h, stride, rungs)
