@@ -16,11 +16,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Allow reassociation of sums, so that they run in SIMD lanes; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
+# Python does not call these functions: without wrappers they are not translated to machine code by themselves.
+_PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def entry(function: F) -> F:
     """Compile a loop that Python calls, at its first call, and cache the machine code on disk."""
-    return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)(function))
+    return cast(F, numba.njit(nogil=True, cache=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=_FAST)(function))
 
 
 def compiled(function: F) -> F:
@@ -29,13 +31,13 @@ def compiled(function: F) -> F:
     This makes results bitwise equal in every process: a function shared by several cached loops would be linked in
     whichever of its variants was loaded first.
     """
-    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath=_FAST)(function))
+    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath=_FAST, **_PART)(function))
 
 
 def inlined(function: F) -> F:
     """Compile a scalar formula into its callers, with its operations in the order written."""
     # fastmath must be given: without it the caller's flags apply.
-    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath={"contract"})(function))
+    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath={"contract"}, **_PART)(function))
 
 
 def _exponent_field(exponent: Any, width: int, magic: float, bias: int, mantissa: int) -> Any:

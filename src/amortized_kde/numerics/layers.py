@@ -221,4 +221,5 @@ def _network_rows(
             if softmax:
                 _softmax(sums, out[row + r])
             else:
-                out[row + r, :] = sums[: widths[last]]
+                for i in range(widths[last]):
+                    out[row + r, i] = sums[i]
