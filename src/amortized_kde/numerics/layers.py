@@ -115,10 +115,15 @@ def _run(
     widest = -(-int(stack.widths.max()) // TILE) * TILE
     # Tiles reach past the last unit.
     scales, shifts = (np.append(part, np.zeros(TILE)) for part in conditioning[1:])
-    given = rows, stack, conditioning.sample_of_row, scales, shifts, softmax
+    places = np.zeros(len(rows) + ROWS, np.int64)
+    np.multiply(conditioning.sample_of_row, conditioning.scale.shape[1], out=places[: len(rows)])
+    given = rows, stack, places, scales, shifts, softmax
 
     def work(start: int, stop: int) -> None:
-        _network_rows(*given, np.zeros(2 * _BLOCK * widest), out, start, stop)
+        # Two blocks of rows; for every group of rows, the units that are not 0, and how many these are.
+        sums, active = np.zeros(2 * _BLOCK * widest), np.empty(_BLOCK * widest, np.int64)
+        counts, flags = np.empty(_BLOCK, np.int64), np.empty(widest, np.int64)
+        _network_rows(*given, sums, counts, active, flags, out, start, stop)
 
     run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
     return out
@@ -131,95 +136,95 @@ def _padded(part: NDArray[np.floating]) -> Array:
 
 
 @compiled
-def _clip(features: Array, limits: Array, out: Array) -> None:
-    for k in range(features.size):
-        value = limits[0, k] if features[k] < limits[0, k] else features[k]
-        out[k] = limits[1, k] if value > limits[1, k] else value
+def _clip(inputs: Array, row: int, limits: Array, out: Array, first: int) -> None:
+    for k in range(inputs.shape[1]):
+        value, low, high = inputs[row, k], limits[0, k], limits[1, k]
+        value = low if value < low else value
+        out[first + k] = high if value > high else value
 
 
 @compiled
-def _nonzero_units(rows: Array, stride: int, width: int, flags: Index, out: Index) -> int:
+def _nonzero_units(rows: Array, first: int, stride: int, width: int, flags: Index, active: Index, start: int) -> int:
     """Write the units that are not 0 in some of `ROWS` rows, which lie `stride` apart, and return their number."""
-    a, b, c, d = rows[:width], rows[stride:], rows[2 * stride :], rows[3 * stride :]
     for i in range(width):
+        at = first + i
         # None is negative; NaN counts.
-        flags[i] = a[i] + b[i] + c[i] + d[i] != 0.0
+        flags[i] = rows[at] + rows[at + stride] + rows[at + 2 * stride] + rows[at + 3 * stride] != 0.0
     count = 0
     for i in range(width):
-        out[count] = i
+        active[start + count] = i
         count += flags[i]
     return count
 
 
 @compiled
-def _softmax(sums: Array, out: Array) -> None:
-    top, total = largest(sums, out.size), 0.0
-    for i in range(out.size):
-        e = exp_nonpositive(max(sums[i] - top, LOWEST_EXPONENT))
-        out[i] = 0.0 if e < _NEGLIGIBLE else e
-    for i in range(out.size):
-        total += out[i]
+def _softmax(sums: Array, first: int, out: Array, row: int) -> None:
+    width, total = out.shape[1], 0.0
+    top = largest(sums, first, width)
+    for i in range(width):
+        e = exp_nonpositive(max(sums[first + i] - top, LOWEST_EXPONENT))
+        out[row, i] = 0.0 if e < _NEGLIGIBLE else e
+    for i in range(width):
+        total += out[row, i]
     per_total = 1.0 / total
-    for i in range(out.size):
-        out[i] *= per_total
+    for i in range(width):
+        out[row, i] *= per_total
 
 
 @entry
 def _network_rows(
     inputs: Array,
     stack: Stack,
-    sample_of_row: Index,
+    places: Index,
     scales: Array,
     shifts: Array,
     softmax: bool,
     scratch: Array,
+    counts: Index,
+    active: Index,
+    flags: Index,
     out: Array,
     start: int,
     stop: int,
 ) -> None:
-    """Write the outputs of rows start .. stop - 1; `scratch` holds 2 x _BLOCK x the widest layer, padded, and flat.
+    """Write the outputs of rows start .. stop - 1; `_run` allocates the memory.
 
     Units that are 0 in `ROWS` rows, as most are after a rectified layer, are left out of the next sums.
     """
+    # Positions in flat arrays instead of slices, which take several times as long to compile.
     weights, biases, widths, limits = stack
-    half, last, units = scratch.size // 2, widths.size - 1, widths[1:].sum()
-    stride = half // _BLOCK
-    active, counts = np.empty((_BLOCK // ROWS, stride), np.int64), np.empty(_BLOCK // ROWS, np.int64)
-    places, flags = np.zeros(_BLOCK, np.int64), np.empty(stride, np.int64)
+    half, stride, last = _BLOCK * flags.size, flags.size, widths.size - 1
     for row in range(start, stop, _BLOCK):
         block = min(_BLOCK, stop - row)
         for r in range(block):
-            places[r] = units * sample_of_row[row + r]
-            _clip(inputs[row + r], limits, scratch[r * stride : r * stride + widths[0]])
-        weight, bias, unit = 0, 0, 0
+            _clip(inputs, row + r, limits, scratch, r * stride)
+        weight, bias, unit, old, new = 0, 0, 0, 0, half
         for layer in range(1, widths.size):
             count, padded = widths[layer - 1], (widths[layer] + TILE - 1) // TILE * TILE
             floor = 0.0 if layer < last else -np.inf
-            # The two halves of the scratch change places from layer to layer.
-            old, new = half * ((layer - 1) % 2), half * (layer % 2)
-            for group in range((block + ROWS - 1) // ROWS):
-                used = active[group]
+            for first in range(0, block, ROWS):
                 if layer > 1:
-                    rows = scratch[old + group * ROWS * stride :]
-                    counts[group] = _nonzero_units(rows, stride, count, flags, used)
+                    at = old + first * stride
+                    counts[first] = _nonzero_units(scratch, at, stride, count, flags, active, first * stride)
                 else:
-                    counts[group] = count
+                    counts[first] = count
                     for i in range(count):
-                        used[i] = i
+                        active[first * stride + i] = i
             for tile in range(0, padded, TILE):
-                for group in range((block + ROWS - 1) // ROWS):
-                    first = group * ROWS
-                    tables = weights, biases, scratch, active[group], scales, shifts, places[first:]
-                    at = weight + tile, padded, bias + tile, unit + tile
+                for first in range(0, block, ROWS):
+                    tables = weights, biases, scratch, active, scales, shifts, places
+                    at_tables = first * stride, row + first, weight + tile, padded, bias + tile, unit + tile
                     ends = old + first * stride, new + first * stride + tile, stride
-                    layer_tile(*tables, *at, *ends, counts[group], floor)
+                    layer_tile(*tables, *at_tables, *ends, counts[first], floor)
             weight += count * padded
             bias += padded
             unit += widths[layer]
+            # The two halves of the scratch change places from layer to layer.
+            old, new = new, old
         for r in range(block):
-            sums = scratch[half * (last % 2) + r * stride :]
+            at = old + r * stride
             if softmax:
-                _softmax(sums, out[row + r])
+                _softmax(scratch, at, out, row + r)
             else:
-                for i in range(widths[last]):
-                    out[row + r, i] = sums[i]
+                for i in range(out.shape[1]):
+                    out[row + r, i] = scratch[at + i]

@@ -68,7 +68,8 @@ def _subtract_product(builder: Any, a: Any, b: Any, c: Any) -> Any:
 def _layer_tile_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     arrays = _pointers(context, builder, signature.args[:7], arguments[:7])
     weights, biases, given, active, scales, shifts, places = arrays
-    first, stride, bias, unit, old, new, row_stride, count, floor = arguments[7:]
+    used, row_place, first, stride, bias, unit, old, new, row_stride, count, floor = arguments[7:]
+    active, places = builder.gep(active, [used]), builder.gep(places, [row_place])
     tiles = [(row, part) for row in range(ROWS) for part in range(_VECTORS)]
     totals = [cgutils.alloca_once(builder, _VECTOR) for _ in tiles]
     ahead = [builder.mul(row_stride, ir.Constant(_INDEX, row)) for row in range(ROWS)]
@@ -104,6 +105,8 @@ def _layer_tile(
     scales: Any,
     shifts: Any,
     places: Any,
+    used: Any,
+    row: Any,
     first: Any,
     stride: Any,
     bias: Any,
@@ -115,7 +118,7 @@ def _layer_tile(
     floor: Any,
 ) -> Any:
     arrays = (weights, biases, given, active, scales, shifts, places)
-    return types.void(*arrays, *(types.int64,) * 8, types.float64), _layer_tile_code
+    return types.void(*arrays, *(types.int64,) * 10, types.float64), _layer_tile_code
 
 
 @inlined
@@ -127,6 +130,8 @@ def layer_tile(
     scales: Array,
     shifts: Array,
     places: Index,
+    used: int,
+    row: int,
     first: int,
     stride: int,
     bias: int,
@@ -140,16 +145,17 @@ def layer_tile(
     """Write max(scale (b + w_i x_i + w_j x_j + ...) + shift, floor) of `TILE` outputs, for `ROWS` rows of `given`.
 
     Inputs are given[old:], outputs given[new:], and rows lie `row_stride` apart. Terms are added in the order
-    i = active[0], ..., active[count - 1]. Biases are biases[bias:], the weights of input i are those from
-    weights[first + stride * i] on, scale and shift of row r those from unit + places[r] on.
+    i = active[used], ..., active[used + count - 1]. Biases are biases[bias:], the weights of input i are those from
+    weights[first + stride * i] on, scale and shift of the r-th row those from unit + places[row + r] on.
     """
-    sizes = first, stride, bias, unit, old, new, row_stride, count
+    sizes = used, row, first, stride, bias, unit, old, new, row_stride, count
     _layer_tile(weights, biases, given, active, scales, shifts, places, *sizes, floor)
 
 
 def _largest_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     (given,) = _pointers(context, builder, signature.args[:1], arguments[:1])
-    width, least = arguments[1], _constant(-math.inf)
+    given = builder.gep(given, [arguments[1]])
+    width, least = arguments[2], _constant(-math.inf)
     found, numbers = cgutils.alloca_once(builder, _VECTOR), ir.Constant(_BITS, list(range(LANES)))
     builder.store(least, found)
     start, step = ir.Constant(_INDEX, 0), ir.Constant(_INDEX, LANES)
@@ -170,9 +176,9 @@ def _keep_larger(builder: Any, place: Any, value: Any) -> None:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def largest(context: Any, given: Any, width: Any) -> Any:
-    """Return the largest of given[:width], without NaN; memory up to the next multiple of `LANES` must be readable."""
-    return types.float64(given, types.int64), _largest_code
+def largest(context: Any, given: Any, first: Any, width: Any) -> Any:
+    """Return the largest of given[first:][:width], without NaN; reads on to the next multiple of `LANES`."""
+    return types.float64(given, types.int64, types.int64), _largest_code
 
 
 def _one_minus_exponential(builder: Any, t: Any) -> Any:
