@@ -18,8 +18,7 @@ ORDER = (
     *("errors", "_types", "_outcome", "numerics", "data", "density", "learned", "selection", "score", "estimate"),
     *("_compare", "ensembles", "integrations", "app", "research", "cli"),
 )
-# The modules that import the compiler, and the parts with compiled loops.
-DOORS = {PACKAGE / "numerics" / "jit.py", PACKAGE / "numerics" / "simd.py"}
+# Parts with compiled loops; the decorators themselves are in numerics/jit.py.
 COMPILED = {"numerics", "data", "selection", "research"}
 LIBRARY = ORDER[: ORDER.index("app")]
 
@@ -115,10 +114,10 @@ def test_no_module_has_the_name_of_a_public_function():
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_compiler_has_two_doors(path):
+def test_the_compiler_has_one_door(path):
     tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}
-    assert path in DOORS or not tops & {"numba", "llvmlite"}
-    if {"amortized_kde.numerics.jit", "amortized_kde.numerics.simd"} & set(imported(ast.parse(path.read_text()))):
+    assert path == PACKAGE / "numerics" / "jit.py" or not tops & {"numba", "llvmlite"}
+    if "amortized_kde.numerics.jit" in imported(ast.parse(path.read_text())):
         assert part_of(path) in COMPILED
 
 

@@ -9,35 +9,43 @@ from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
-from numba.core import types
+from llvmlite.binding import get_host_cpu_features
+from numba.core import cgutils, types
 from numba.extending import intrinsic
+
+# What `simd.py` writes instructions with, beside the decorators: no other module imports the compiler.
+__all__ = ["HAS_AVX512", "cgutils", "compiled", "entry", "inlined", "intrinsic", "ir", "power_of_two"]
+__all__ += ["power_of_two_single", "split_power_of_two", "types"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Whether the processor has 32 registers of eight float64.
+HAS_AVX512 = bool(get_host_cpu_features().get("avx512f"))
 # Allow reassociation of sums, so that they run in SIMD lanes; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
 # Python does not call these functions: without wrappers they are not translated to machine code by themselves.
-_PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_PART = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def entry(function: F) -> F:
     """Compile a loop that Python calls, at its first call, and cache the machine code on disk."""
-    return cast(F, numba.njit(nogil=True, cache=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=_FAST)(function))
+    options = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": _FAST}
+    return cast(F, numba.njit(**options)(function))
 
 
 def compiled(function: F) -> F:
     """Compile a function into every loop that calls it; it has no machine code of its own.
 
     This makes results bitwise equal in every process: a function shared by several cached loops would be linked in
-    whichever of its variants was loaded first.
+    whichever of its variants was loaded first. The first use takes less time too, because it is optimised only once.
     """
-    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath=_FAST, **_PART)(function))
+    return cast(F, numba.njit(inline="always", fastmath=_FAST, **_PART)(function))
 
 
 def inlined(function: F) -> F:
     """Compile a scalar formula into its callers, with its operations in the order written."""
     # fastmath must be given: without it the caller's flags apply.
-    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath={"contract"}, **_PART)(function))
+    return cast(F, numba.njit(forceinline=True, fastmath={"contract"}, **_PART)(function))
 
 
 def _exponent_field(exponent: Any, width: int, magic: float, bias: int, mantissa: int) -> Any:

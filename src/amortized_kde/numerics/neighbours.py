@@ -96,7 +96,8 @@ def _sums_around(lanes: Array, ranks: Array, points: Array, n: int, h: Array, in
 
     Blocks of points that are out of reach of all eight at rung k are left out from there on.
     """
-    sums[:] = 0.0
+    for p in range(sums.size):
+        sums[p] = 0.0
     flat, stride, per_h, rungs = inverse.reshape(-1), inverse.shape[1], _SQRT_HALF / h[0], 0
     first, last = int(ranks[0]), int(ranks[LANES - 1])
     closest = _closest(points, max(first - POINTS, 0), min(last + POINTS, n - 1))
@@ -168,7 +169,9 @@ def write_local_densities(
     width = -(-n // POINTS) * POINTS
     _pad(samples.values[first:last], width, points)
     inverse_masses(points[:n], samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
-    inverse[:, n:width] = 0.0
+    for k in range(h.size):
+        for j in range(n, width):
+            inverse[k, j] = 0.0
     for row in range(samples.anchor_offsets[t], end, LANES):
         for i in range(LANES):
             rank = samples.anchors[min(row + i, end - 1)]

@@ -68,8 +68,8 @@ class Frames(NamedTuple):
 @compiled
 def _pool(points: Array, masses: Array, mean: Array, variance: Array) -> None:
     """Write the weighted mean and variance of the first columns."""
-    mean[:] = 0.0
-    variance[:] = 0.0
+    for k in range(mean.size):
+        mean[k] = variance[k] = 0.0
     for a in range(masses.size):
         # Slices of rows, because the compiler does not see that those of columns are contiguous in a row.
         row = points[a, : mean.size]
@@ -93,7 +93,8 @@ def _write_region(
     """
     low, high, weight, count = 0, 0, 0.0, masses.size
     least = _LEAST / count
-    total[:] = 0.0
+    for k in range(total.size):
+        total[k] = 0.0
     for a in range(count):
         # Add or remove one anchor at a time, until the region is that of a.
         while True:

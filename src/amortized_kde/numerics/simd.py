@@ -8,18 +8,13 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
-from numba.core import cgutils, types
-from numba.extending import intrinsic
-
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.jit import inlined
+from amortized_kde.numerics.jit import HAS_AVX512, cgutils, inlined, intrinsic, ir, types
 
 LANES = 8
 # Rows and outputs that are summed at a time, so that the sums stay in the registers, of which AVX-512 has 32 of eight
 # lanes. The results do not depend on it.
-ROWS, _VECTORS = 4, 4 if get_host_cpu_features().get("avx512f") else 2
+ROWS, _VECTORS = 4, 4 if HAS_AVX512 else 2
 TILE = _VECTORS * LANES
 # Points whose kernels are computed side by side, so that none waits for the result of another.
 POINTS = 4
