@@ -6,13 +6,15 @@ The tasks are the first of benchmarks/excess.py, scored in the same way. For eac
 from the posterior given its sample; their mean is the best possible density, and the bandwidth that is best for that
 mean is the best possible selector's (contests/best_possible.py). Differences are paired, so that subtracting them from
 the means of excess.py estimates the best possible there. About twelve minutes on two cores; try other --sweeps to see
-what longer chains would change.
+what longer chains would change. Scores are kept in the folder .rivals of the output folder, so that a stopped run
+continues, and after training only those of the new model are computed.
 """
 
 import argparse
 import csv
 import math
 import warnings
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +22,42 @@ from rich.progress import track
 
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import AmortizedKdeWarning
-from amortized_kde.learned.store import load_model
 from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
+from amortized_kde.research.reproduction.protocol import TRUTH
 from amortized_kde.research.tasks import draw_tasks, world
-from amortized_kde.selection import SELECTORS
 from contests.best_possible import best_possible
-from contests.task_scores import adaptive_scores
+from contests.scores import FOLDER, CellScores, file_name, kept_scores, weights_of
+from contests.task_scores import scores_of_method
 
 SEED = 4_000_000_000
 CHUNK = 250
 SELECTOR, DENSITY, ORACLE, ADAPTIVE = "best selector", "best density", "best single bandwidth", "amortized:adaptive"
 METHODS = ("amortized:single", "amortized:gmm32")
+
+
+def scores_of_chunk(first: int, sweeps: int, folder: Path) -> dict[str, np.ndarray]:
+    """Return the scores (tasks,) of a chunk by method, from disk where they were computed before."""
+    # Each at most once, and only if a file is missing.
+    batch = cache(partial(draw_tasks, world("gmm32"), CHUNK, seed=SEED, first=first))
+    judge = cache(lambda: judge_by_draws(batch()))
+    best = cache(lambda: best_possible(batch(), judge(), sweeps=sweeps, seed=first))
+
+    def score(method: str) -> CellScores:
+        if method == DENSITY:
+            return CellScores(best().scores[None])
+        if method == SELECTOR:
+            return CellScores(judge().scores(best().bandwidths)[0][None])
+        if method == ORACLE:
+            return CellScores(judge().scores(best_bandwidths(judge()))[0][None])
+        return scores_of_method(method, batch(), Bounds(*batch().bounds))
+
+    def kept(method: str) -> np.ndarray:
+        path = folder / file_name("best_possible", first, CHUNK, sweeps, method, weights_of(method))
+        return kept_scores(path, partial(score, method)).scores[0]
+
+    return {method: kept(method) for method in (TRUTH, DENSITY, ADAPTIVE, SELECTOR, *METHODS, ORACLE)}
 
 
 def main() -> None:
@@ -44,18 +69,10 @@ def main() -> None:
     warnings.simplefilter("ignore", AmortizedKdeWarning)
     parts: dict[str, list[np.ndarray]] = {m: [] for m in (DENSITY, ADAPTIVE, SELECTOR, *METHODS, ORACLE)}
     for first in track(range(0, options.tasks, CHUNK), description="mixtures"):
-        batch = draw_tasks(world("gmm32"), CHUNK, seed=SEED, first=first)
-        truth, judge = batch.true_scores(), judge_by_draws(batch)
-        best = best_possible(batch, judge, sweeps=options.sweeps, seed=first)
-        ends = (np.full(CHUNK, end) for end in batch.bounds)
-        parts[DENSITY].append(best.scores - truth)
-        parts[ADAPTIVE].append(adaptive_scores(load_model("adaptive"), batch.samples, *ends, judge.points) - truth)
-        parts[SELECTOR].append(judge.scores(best.bandwidths)[0] - truth)
-        for method in METHODS:
-            h = SELECTORS[method].select(batch.samples, Bounds(*batch.bounds)).bandwidths
-            parts[method].append(judge.scores(h)[0] - truth)
-        found = judge.scores(best_bandwidths(judge))[0] - truth
-        parts[ORACLE].append(np.min([found, *(parts[m][-1] for m in (SELECTOR, *METHODS))], axis=0))
+        scores = scores_of_chunk(first, options.sweeps, options.out / FOLDER)
+        best = np.min([scores[method] for method in (ORACLE, SELECTOR, *METHODS)], axis=0)
+        for method, part in parts.items():
+            part.append((best if method == ORACLE else scores[method]) - scores[TRUTH])
     rows = []
     excess = {method: np.concatenate(part) for method, part in parts.items()}
     for method, values in excess.items():

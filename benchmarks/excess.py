@@ -4,13 +4,15 @@
 
 Every method gets the same tasks and the same 1024 evaluation draws; sums are in float64. The oracle is the best single
 bandwidth of each task, never worse than a method with a single bandwidth. The seed of the tasks is used nowhere else,
-neither in training nor in validation.
+neither in training nor in validation. Scores are kept in the folder .rivals of the output folder, so that a stopped run
+continues, and after training only those of the new model are computed.
 """
 
 import argparse
 import csv
 import math
 import warnings
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +20,13 @@ from rich.progress import track
 
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import AmortizedKdeWarning
-from amortized_kde.learned.store import load_model
 from amortized_kde.research.provenance import models_behind, record_files
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
+from amortized_kde.research.reproduction.protocol import TRUTH
 from amortized_kde.research.tasks import draw_tasks, world
-from amortized_kde.selection import SELECTORS
-from contests.task_scores import adaptive_scores
+from contests.scores import FOLDER, CellScores, file_name, kept_scores, weights_of
+from contests.task_scores import scores_of_method
 
 SEED = 4_000_000_000
 CHUNK = 2_500
@@ -41,6 +43,24 @@ ORACLE = "best single bandwidth"
 ADAPTIVE = "amortized:adaptive"
 
 
+def scores_of_chunk(name: str, first: int, folder: Path) -> dict[str, np.ndarray]:
+    """Return the scores (tasks,) of a chunk by method, from disk where they were computed before."""
+    # Drawn once, and only if a file is missing.
+    batch = cache(partial(draw_tasks, world(name), CHUNK, seed=SEED, first=first))
+
+    def score(method: str) -> CellScores:
+        if method != ORACLE:
+            return scores_of_method(method, batch(), Bounds(*batch().bounds))
+        judge = judge_by_draws(batch())
+        return CellScores(judge.scores(best_bandwidths(judge))[0][None])
+
+    def kept(method: str) -> np.ndarray:
+        path = folder / file_name("excess", name, first, CHUNK, method, weights_of(method))
+        return kept_scores(path, partial(score, method)).scores[0]
+
+    return {method: kept(method) for method in (TRUTH, ADAPTIVE, *METHODS, ORACLE)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=50_000)
@@ -49,18 +69,12 @@ def main() -> None:
     warnings.simplefilter("ignore", AmortizedKdeWarning)
     rows = []
     for name in ("gmm32", "multifamily"):
-        tasks = world(name)
         excess: dict[str, list[np.ndarray]] = {method: [] for method in (ADAPTIVE, *METHODS, ORACLE)}
         for first in track(range(0, options.tasks, CHUNK), description=name):
-            batch = draw_tasks(tasks, CHUNK, seed=SEED, first=first)
-            truth, judge = batch.true_scores(), judge_by_draws(batch)
-            ends = (np.full(CHUNK, end) for end in batch.bounds)
-            excess[ADAPTIVE].append(adaptive_scores(load_model("adaptive"), batch.samples, *ends, judge.points) - truth)
-            for method in METHODS:
-                h = SELECTORS[method].select(batch.samples, Bounds(*batch.bounds)).bandwidths
-                excess[method].append(judge.scores(h)[0] - truth)
-            best = judge.scores(best_bandwidths(judge))[0] - truth
-            excess[ORACLE].append(np.min([best, *(excess[method][-1] for method in METHODS)], axis=0))
+            scores = scores_of_chunk(name, first, options.out / FOLDER)
+            best = np.min([scores[method] for method in (ORACLE, *METHODS)], axis=0)
+            for method, parts in excess.items():
+                parts.append((best if method == ORACLE else scores[method]) - scores[TRUTH])
         for method, parts in excess.items():
             values = np.concatenate(parts)
             error = values.std(ddof=1) / math.sqrt(values.size)

@@ -1,11 +1,12 @@
 """The curve that people see: modes, peak, moments and intervals of estimates from 5 to 5000 values, without bounds.
 
-    python benchmarks/shape.py [--samples 200] [--sizes 5 8 ...] [--methods A,B] [--no-r] [--out results]
+    python benchmarks/shape.py [--samples 200] [--sizes 5 8 ...] [--methods A,B] [--no-r] [--finished] [--out results]
 
 Eight smooth densities, and the fifteen of Marron and Wand with 50 samples of each. Modes are counted by
 scipy.signal.find_peaks on a grid that holds every data point, the same for all. Slow rivals see 50 samples of at most
-1000 values; of 5000 values there are 50 samples for all. Cells of rivals are kept in the folder .rivals of the output
-folder, so that a stopped run continues; those of our models are computed again.
+1000 values; of 5000 values there are 50 samples for all. Cells are kept in the folder .rivals of the output folder, so
+that a stopped run continues, and after training only those of the new model are computed. With --finished the tables
+have the cells that are there.
 
 Writes shape.csv, a line for each density, size and method, and from it shape.md, small tables after a list of the
 losses, and shape.png.
@@ -24,7 +25,7 @@ from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.research.provenance import models_behind, record_files
 from contests.marron_wand import MIXTURES
 from contests.rivals import DIRICHLET, has_r
-from contests.scores import FOLDER, CellScores, file_name, kept_scores
+from contests.scores import FOLDER, CellScores, file_name, kept_scores, weights_of
 from contests.shape import (
     IN_R,
     MEASURES,
@@ -76,11 +77,13 @@ def judge(cell: Cell) -> np.ndarray:
 
 
 def kept(cell: Cell) -> np.ndarray:
-    """Return the measures of a cell, from disk unless one of our models answers."""
-    if cell.method.startswith("amortized"):
-        return judge(cell)
-    name = file_name("shape", cell.density, cell.n, cell.samples, cell.method)
-    return kept_scores(cell.folder / name, lambda: CellScores(judge(cell))).scores
+    """Return the measures of a cell, from disk if they were computed before."""
+    return kept_scores(file_of(cell), lambda: CellScores(judge(cell))).scores
+
+
+def file_of(cell: Cell) -> Path:
+    """Return where the measures of a cell are kept."""
+    return cell.folder / file_name("shape", *cell[:2], cell.samples, cell.method, weights_of(cell.method))
 
 
 def main() -> None:
@@ -89,6 +92,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--methods", default=",".join((*OURS, DIRICHLET, *IN_R)))
     parser.add_argument("--no-r", action="store_true")
+    parser.add_argument("--finished", action="store_true", help="report what is on disk, and compute nothing")
     parser.add_argument("--out", type=Path, default=Path("results"))
     options = parser.parse_args()
     warnings.simplefilter("ignore", AmortizedKdeWarning)
@@ -100,6 +104,7 @@ def main() -> None:
         for method in methods
         if method not in SLOW or n <= SLOW_SIZE
     ]
+    cells = [cell for cell in cells if not options.finished or file_of(cell).exists()]
     with ProcessPoolExecutor(2) as pool:
         found = dict(zip(cells, track(pool.map(kept, cells), total=len(cells), description="drawing"), strict=True))
     options.out.mkdir(parents=True, exist_ok=True)

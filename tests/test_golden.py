@@ -22,7 +22,6 @@ from safetensors.numpy import save
 import amortized_kde as akde
 from amortized_kde.data.reading import read_sample
 from amortized_kde.data.sample import moments
-from amortized_kde.ensembles import Dressing
 from amortized_kde.errors import AmortizedKdeWarning, DegenerateSampleError, UnlikeTrainingWarning
 from amortized_kde.learned.adaptive.features import describe
 from amortized_kde.learned.paper.features import network_inputs
@@ -182,8 +181,7 @@ def ensemble_answers(options):
         found += [akde.ensembles.densities(x, [0.5, 3.0, 30.0], **given)]
         found += [akde.ensembles.probabilities(x, [0.0, 1.0, 20.0], above=above, **given) for above in (False, True)]
         found += [akde.ensembles.quantiles(x, [0.02, 0.5, 0.9], **given)]
-    dressing = Dressing(0.3, 0.9, 1.4, (0, None), (0.0,))
-    found += [akde.ensembles.dressed(rain, dressing), akde.ensembles.atom_probabilities(rain, (0,))]
+    found += [akde.ensembles.atom_probabilities(rain, (0,))]
     return {"ensembles": np.concatenate([array.ravel() for array in found])}
 
 
@@ -264,27 +262,28 @@ def _train(name, out):
     from amortized_kde.research.training.recipe import Reuse, find_recipe
 
     if name == "archive":
-        return _train_archive(out)
+        return _tune()
     recipe = find_recipe(name)
     if name in OWN_FRAME:
         tasks = dataclasses.replace(recipe.tasks, validation_tasks=50, standard_tasks=300, every=1)
-        again = Reuse(steps=4, families=16, mixtures=12) if recipe.again.steps else recipe.again
+        again = Reuse(steps=4, families=16, mixtures=12, open=8) if recipe.again.steps else recipe.again
         small = dataclasses.replace(recipe, steps=2, batch=48, draws=64, tasks=tasks, again=again)
         return train(small, out).log
     validation = dataclasses.replace(recipe.validation, tasks_per_size=1, every=1)
     return train(dataclasses.replace(recipe, steps=2, validation=validation), out).log
 
 
-def _train_archive(out):
+def _tune():
     from amortized_kde.research.training.archive.pairs import read_pairs
+    from amortized_kde.research.training.archive.problem import Moved, tune
     from amortized_kde.research.training.archive.recipe import archive_recipe
-    from amortized_kde.research.training.archive.train import train_archive
 
     rng = np.random.default_rng(24)
     x = rng.normal(0.0, 3.0, (600, 1)) + rng.normal(size=(600, 10))
     pairs = read_pairs(x, 2.0 + 0.8 * x.mean(axis=1) + 1.5 * rng.normal(size=600), np.repeat(np.arange(100), 6))
-    recipe = dataclasses.replace(archive_recipe(pairs, steps=2, start="adaptive", dress=True), batch=32, every=1)
-    return train_archive(recipe, pairs, out).progress.log
+    recipe = dataclasses.replace(archive_recipe(pairs, steps=2), batch=32, every=1)
+    moved, late = Moved(pairs.members, pairs.observations, pairs.bounds), pairs.days >= 80
+    return tune(recipe, moved.where(~late), moved.where(late)).log
 
 
 def answers(name):

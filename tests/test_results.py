@@ -9,11 +9,8 @@ RESULTS = Path(__file__).parents[1] / "results"
 ORIGINS = read_origins(RESULTS)
 # Files that are known to be of older models, and why. Delete the line when the file has been made anew.
 OUTDATED = {
-    "archive.csv": "the script is about to change",
     "ensembles.csv": "its times need a quiet machine",
-    "every_size.csv": "its tasks take some hours",
     "large_n.csv": "its times need a quiet machine",
-    "real_data_held.csv": "the held half is opened once, when no other change of the models is planned",
 }
 
 

@@ -5,12 +5,10 @@ over 1024 draws from each true density. With few values a single task can cost t
 error of a mean says little; the report therefore has the median difference too.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,7 @@ from amortized_kde.research.reproduction.protocol import TRUTH, BalancedWorld
 from amortized_kde.research.reproduction.tables import write_csv
 from amortized_kde.research.tasks import MixtureWorld, TaskBatch, World, draw_tasks, make_pool
 from contests.marron_wand import MarronWandWorld
-from contests.rivals import CLASSICAL
-from contests.scores import CellScores, file_name, kept_scores, mean_of_cells, verdict
+from contests.scores import CellScores, file_name, kept_scores, mean_of_cells, verdict, weights_of
 from contests.task_scores import scores_of_method
 
 # Used nowhere else: neither in training nor in validation nor for another table.
@@ -97,7 +94,7 @@ def score_cell(
 ) -> dict[str, CellScores]:
     """Score methods on the tasks of a cell, chunk by chunk; chunks that are on disk are read.
 
-    The files of a learned method carry the digest of all shipped models, so that new weights are scored anew. `report`
+    The files of a learned method carry the checksum of its weights, so that new weights are scored anew. `report`
     is called with the number of tasks after each chunk.
     """
     parts: dict[str, list[CellScores]] = {method: [] for method in methods if has_column(method, cell.n)}
@@ -105,7 +102,7 @@ def score_cell(
         # Drawn once for a chunk, and only if a file is missing.
         batch = cache(partial(cell.draw, world, first, count))
         for method, columns in parts.items():
-            name = file_name("every_size", cell.world, cell.n, first, count, cell.bounds, method, _weights(method))
+            name = file_name("every_size", cell.world, cell.n, first, count, cell.bounds, method, weights_of(method))
             columns.append(kept_scores(folder / name, partial(_score_chunk, method, batch, cell)))
         report(count)
     return {method: _join(columns) for method, columns in parts.items()}
@@ -120,16 +117,6 @@ def _join(columns: Sequence[CellScores]) -> CellScores:
     for column in columns:
         failures.update(column.failures)
     return CellScores(np.concatenate([column.scores for column in columns], axis=1), failures)
-
-
-def _weights(method: str) -> str:
-    """A digest of the shipped models, for methods that depend on them."""
-    if method in (TRUTH, *CLASSICAL):
-        return "0"
-    digest = hashlib.sha256()
-    for path in sorted(Path(str(files("amortized_kde.learned"))).rglob("*.safetensors")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
 
 
 def write_sizes(path: Path, results: Results, *, under_test: str) -> None:

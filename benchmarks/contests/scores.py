@@ -15,6 +15,7 @@ import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.research.files import replacing
+from amortized_kde.research.provenance import models_behind
 from amortized_kde.score import Mean
 
 FOLDER = ".rivals"
@@ -74,6 +75,17 @@ def file_name(*parts: object) -> str:
     """
     safe = ("".join(c if c.isalnum() or c == "_" else "-" for c in str(part)) for part in (*parts, _FORMAT))
     return f"{'_'.join(safe)}.npz"
+
+
+def weights_of(method: str) -> str:
+    """Return the start of the checksum of a method's weights for `file_name`, or 0: new weights get new files.
+
+    Examples
+    --------
+    >>> weights_of("silverman")
+    '0'
+    """
+    return "".join(models_behind([method]).values())[:12] or "0"
 
 
 def kept_scores(path: Path, compute: Callable[[], CellScores]) -> CellScores:

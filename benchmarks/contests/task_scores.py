@@ -19,7 +19,7 @@ from amortized_kde.research.training.bandwidth_score import BoundedSamples, Poin
 from amortized_kde.research.training.ladder_score import Ladder, ladder_scores
 from amortized_kde.score import LN2
 from amortized_kde.selection import FAILURES, SELECTORS, Smoothing, smooth
-from contests.rivals import CLASSICAL, FALL_BACK, fit_or_fall_back
+from contests.rivals import FALL_BACK, fit_or_fall_back
 from contests.scores import CellScores
 
 # With 256 values and 1024 points a sample, this many samples at once need some 30 megabytes.
@@ -29,14 +29,15 @@ _CHUNK = 200
 def scores_of_method(method: str, batch: TaskBatch, bounds: Bounds, *, threads: int | None = None) -> CellScores:
     """Return the mean score (1, tasks) of a method at each task's draws; it knows `bounds`, infinite where open.
 
-    Classical selectors, and adaptive estimators unless samples are large, are scored for the whole batch at once; other
-    methods are fitted and evaluated task by task.
+    Selectors of one bandwidth, and adaptive estimators unless samples are large, are scored for the whole batch at
+    once; other methods are fitted and evaluated task by task.
     """
     if method == TRUTH:
         return CellScores(batch.true_scores()[None])
-    if method in CLASSICAL:
+    selector = SELECTORS.get(method)
+    if selector is not None and selector.adaptive is None:
         return _by_bandwidth(method, batch, bounds, threads)
-    adaptive = SELECTORS[method].adaptive if method in SELECTORS else None
+    adaptive = None if selector is None else selector.adaptive
     if adaptive is not None and batch.sizes.max() <= LARGEST_TRAINED:
         lower, upper = (np.full(len(batch), end) for end in bounds)
         points = np.sort(batch.draws, axis=1)

@@ -232,23 +232,6 @@ def large_n() -> str:
     return _table(head, lines)
 
 
-def archive() -> str:
-    """Held-out scores of simulated archives, by archive and method."""
-    rows = _rows("archive")
-    if not rows:
-        return _missing("archive")
-    lines = [
-        (
-            f"{row['archive']} ({int(row['pairs']):,} pairs)",
-            row["method"],
-            row["held_out_bits"],
-            "" if row["method"].startswith("tuned") else f"{row['low_95']} to {row['high_95']}",
-        )
-        for row in rows
-    ]
-    return _table(["archive", "method", "bits on held-out time", "worse than the tuned model by, 95 %"], lines)
-
-
 def ensembles() -> str:
     """Speed and scores of a million ensembles."""
     rows = _rows("ensembles")
@@ -287,7 +270,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "every_size_single": lambda: every_size("every_size_single"),
     "worst_settings": worst_settings,
     "large_n": large_n,
-    "archive": archive,
     "ensembles": ensembles,
     "shape": shape,
 }

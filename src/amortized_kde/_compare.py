@@ -27,6 +27,7 @@ from amortized_kde.errors import (
     MissingExtraError,
 )
 from amortized_kde.estimate import fit, selectors
+from amortized_kde.numerics.floats import quiet
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.score import LN2, Mean, paired_difference
 from amortized_kde.selection import find_selector
@@ -220,6 +221,7 @@ class Comparison:
         return ax
 
 
+@quiet
 def compare(
     x: ArrayLike,
     *,

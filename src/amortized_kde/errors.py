@@ -4,6 +4,10 @@ Every exception also derives from the built-in that a caller would expect. A mes
 to do.
 """
 
+import os
+import sys
+import warnings
+
 __all__ = [
     "AmortizedKdeError",
     "AmortizedKdeWarning",
@@ -14,8 +18,11 @@ __all__ = [
     "InvalidParameterError",
     "InvalidSampleError",
     "MissingExtraError",
+    "PrecisionError",
     "UnlikeTrainingWarning",
     "UnreadableFileError",
+    "UnwritableFileError",
+    "warn_caller",
 ]
 
 
@@ -43,6 +50,14 @@ class UnreadableFileError(AmortizedKdeError, OSError):
     """A file cannot be read, or does not hold what it should."""
 
 
+class UnwritableFileError(AmortizedKdeError, OSError):
+    """A file cannot be written; what was there before is unchanged."""
+
+
+class PrecisionError(AmortizedKdeError, ArithmeticError):
+    """A result has no accurate digit in float64, or would take more work than is reasonable."""
+
+
 class MissingExtraError(AmortizedKdeError, ImportError):
     """An optional library is not installed."""
 
@@ -61,3 +76,14 @@ class BadRowsWarning(AmortizedKdeWarning):
 
 class UnlikeTrainingWarning(AmortizedKdeWarning):
     """A sample is unlike the training data of a model; its result is valid, but its accuracy is unknown."""
+
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn with the line of the nearest caller outside of this package, which is the one that a reader can change."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -1,7 +1,6 @@
 """The public `fit` and `bandwidth`: read the sample, select, build the density."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,15 @@ from amortized_kde.data.support import Bounds, check_inside, working_domain
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.background import Background
 from amortized_kde.density.kernels import BINNED_FROM
-from amortized_kde.errors import BadRowsWarning, DegenerateSampleError, FallbackWarning, UnlikeTrainingWarning
+from amortized_kde.errors import (
+    BadRowsWarning,
+    DegenerateSampleError,
+    FallbackWarning,
+    InvalidParameterError,
+    UnlikeTrainingWarning,
+    warn_caller,
+)
+from amortized_kde.numerics.floats import quiet
 from amortized_kde.selection import (
     FAILURES,
     FALLBACKS,
@@ -34,6 +41,7 @@ from amortized_kde.selection import (
 DEFAULT_METHOD = "amortized"
 
 
+@quiet
 def bandwidth(
     x: ArrayLike | Sequence[ArrayLike],
     *,
@@ -100,6 +108,7 @@ def bandwidth(
     """
     check_nan(nan)
     selector, limits = find_selector(method), read_bounds(bounds)
+    refuse_calibrated(selector)
     frame = _frame(limits, _read_reference(reference))
     if axis is None:
         sample = read_sample(x, weights=weights, nan=nan, threads=threads)  # type: ignore[arg-type]
@@ -112,6 +121,7 @@ def bandwidth(
     return float(selection.bandwidths[0]) if samples.shape == () else selection.bandwidths.reshape(samples.shape)
 
 
+@quiet
 def fit(
     x: ArrayLike,
     *,
@@ -160,6 +170,7 @@ def fit(
     KernelDensity(n=5, bandwidth=0.146038, bounds=(0.0, 1.0), method='silverman')
     """
     selector, limits = find_selector(method), read_bounds(bounds)
+    refuse_calibrated(selector)
     sample = read_sample(x, weights=weights, nan=nan, threads=threads)
     history = _read_reference(reference)
     if selector.adaptive is not None:
@@ -196,6 +207,7 @@ def _adaptive_density(
         rungs, shares = ladder_of_one(smoothing, sample)
     else:
         rungs, shares, anchors = ladder_at_anchors(smoothing, sample.values.size)
+    rungs, shares = _distinct(rungs, shares)
     background = Background(bounds.lower, bounds.upper, float(smoothing.locations[0]), float(smoothing.scales[0]))
     return KernelDensity.from_ladder(
         sample,
@@ -208,6 +220,12 @@ def _adaptive_density(
         method=selector.name,
         anchors=anchors,
     )
+
+
+def _distinct(rungs: Array, shares: Array) -> tuple[Array, Array]:
+    """Rungs that are equal after rounding to subnormal numbers, joined."""
+    positive, first = np.unique(rungs, return_index=True)
+    return (rungs, shares) if positive.size == rungs.size else (positive, np.add.reduceat(shares, first, axis=0))
 
 
 def selectors() -> tuple[str, ...]:
@@ -245,19 +263,32 @@ def _raise_or_warn(result: Selection | Smoothing, sample: Sample, selector: Sele
             f"method {method!r} has no answer for this sample of {sample.values.size}: {FAILURES[code]}; "
             "give a bandwidth of your own to KernelDensity."
         )
+    if not np.all(result.bandwidths > 0.0) or not np.all(np.isfinite(result.bandwidths)):
+        raise InvalidParameterError(
+            f"method {method!r} has no finite bandwidth for this sample; take another method, or get its model again."
+        )
     if code in FALLBACKS:
-        warnings.warn(f"{method}: {FALLBACKS[code]}.", FallbackWarning, stacklevel=4)
+        warn_caller(f"{method}: {FALLBACKS[code]}.", FallbackWarning)
     if code == UNLIKE_TRAINING and result.unlike is not None:
         ways = " and ".join(ways_unlike(result.unlike[0]))
-        warnings.warn(
+        warn_caller(
             f"{method}: this sample is unlike all that the model was trained on ({ways}); "
             "compare the result with other methods.",
             UnlikeTrainingWarning,
-            stacklevel=4,
         )
 
 
-def warn_of_rows(samples: Samples, outside: Flags, selection: Selection, method: str, *, stacklevel: int = 3) -> None:
+def refuse_calibrated(selector: Selector) -> None:
+    """Raise `InvalidParameterError` if the selector's model calibrates forecasts, which a sample alone is not."""
+    load = getattr(selector.select, "load", None)
+    if load is not None and "calibration" in load().card:
+        raise InvalidParameterError(
+            f"{selector.name!r} was trained to correct forecasts before their densities are made; use the functions of "
+            "amortized_kde.ensembles, which do so, or train with --no-calibration."
+        )
+
+
+def warn_of_rows(samples: Samples, outside: Flags, selection: Selection, method: str) -> None:
     """Warn of samples without a bandwidth, of fallbacks and of samples unlike the training data, with their counts."""
     empty = (samples.sizes == 0) & ~samples.unusable
     fine = ~(empty | samples.unusable | outside)
@@ -270,21 +301,16 @@ def warn_of_rows(samples: Samples, outside: Flags, selection: Selection, method:
     counts = {reason: int(np.sum(rows)) for reason, rows in reasons.items() if np.any(rows)}
     if counts:
         listing = "; ".join(f"{count} × {reason}" for reason, count in counts.items())
-        warnings.warn(
-            f"{sum(counts.values())} of {len(samples)} samples have no answer (NaN): {listing}.",
-            BadRowsWarning,
-            stacklevel=stacklevel,
+        warn_caller(
+            f"{sum(counts.values())} of {len(samples)} samples have no answer (NaN): {listing}.", BadRowsWarning
         )
     for code, sentence in FALLBACKS.items():
         count = int(np.sum(fine & (selection.codes == code)))
         if count:
-            warnings.warn(
-                f"{method}, {count} of {len(samples)} samples: {sentence}.", FallbackWarning, stacklevel=stacklevel
-            )
+            warn_caller(f"{method}, {count} of {len(samples)} samples: {sentence}.", FallbackWarning)
     count = int(np.sum(fine & (selection.codes == UNLIKE_TRAINING)))
     if count:
-        warnings.warn(
+        warn_caller(
             f"{method}: {count} of {len(samples)} samples are unlike all that the model was trained on.",
             UnlikeTrainingWarning,
-            stacklevel=stacklevel,
         )

@@ -15,6 +15,7 @@ from amortized_kde._types import Array
 from amortized_kde.data.reading import read_numbers, read_weights, relative_weights
 from amortized_kde.data.sample import effective_size
 from amortized_kde.errors import InvalidSampleError
+from amortized_kde.numerics.floats import quiet
 
 __all__ = [
     "HasLogDensity",
@@ -47,6 +48,7 @@ class Mean:
     count: int
 
 
+@quiet
 def log_score(density: HasLogDensity, outcomes: ArrayLike) -> Any:
     r"""Return the score :math:`-\log_2 q(x)` of a density at outcomes, in bits; lower is better (paper, eq. 5).
 

@@ -55,7 +55,7 @@ def test_a_cell_is_computed_once_and_the_same_in_any_chunks(tmp_path, monkeypatc
 
 def test_other_weights_are_another_column(tmp_path, monkeypatch):
     score_cell(CELL, ("amortized:gmm32", "silverman"), WORLD, tmp_path)
-    monkeypatch.setattr(every_size, "_weights", lambda method: "other" if method == "amortized:gmm32" else "0")
+    monkeypatch.setattr(every_size, "weights_of", lambda method: "other" if method == "amortized:gmm32" else "0")
     calls = []
     original = scores_of_method
 

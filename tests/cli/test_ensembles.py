@@ -52,12 +52,13 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
     monkeypatch.setattr(files, "_BLOCK_CELLS", 3)
     path, obs, out = stored
     status, said, _ = run(
-        *("ensemble", path, "--var", "t2m", "--dim", "number", "--obs", obs, "--bounds", *BOUNDS, "--above", "8,12"),
+        *("ensemble", path, "--var", "t2m", "--obs", obs, "--bounds", *BOUNDS, "--above", "8,12"),
         *("--method", "silverman", "--out", out, "--json"),
     )
     x, y = (part.t2m for part in forecasts)
     options = {"dim": "number", "bounds": BOUNDS, "method": "silverman"}
     scores = labelled.log_scores(x, y, **options)
+    brier = labelled.brier_scores(x, y, [8.0, 12.0], **options)
     assert status == 0
     with xr.open_dataset(out) as written:
         np.testing.assert_allclose(written.t2m_log_score, scores, rtol=1e-12)
@@ -66,6 +67,10 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
         np.testing.assert_allclose(written.t2m_bandwidth, labelled.bandwidth(x, **options), rtol=1e-12)
         above = labelled.probabilities(x, [8.0, 12.0], above=True, **options)
         np.testing.assert_allclose(written.t2m_probability_above, above, rtol=1e-12)
+        np.testing.assert_allclose(written.t2m_brier_score, brier, rtol=1e-12)
+        np.testing.assert_array_equal(written.t2m_rank_histogram, labelled.rank_histogram(x, y))
+        diagram = labelled.reliability(x, y, [8.0, 12.0], **options)
+        xr.testing.assert_allclose(written[list(diagram.data_vars)].drop_attrs(), diagram.drop_attrs())
         assert written.t2m_log_score.attrs["units"] == "bits"
         assert written.t2m_crps.attrs["units"] == "K"
         xr.testing.assert_equal(written.time, x.time)
@@ -80,13 +85,16 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
         "bounds": list(BOUNDS),
         "cells": 12,
         "cells_without_members": 1,
+        "cells_with_missing_members": int((x.isnull().any("number") & x.notnull().any("number")).sum()),
         "cells_with_members_outside": 0,
         "cells_without_answer": 1,
         "observations_missing": 1,
         "observations_outside_bounds": 1,
         "mean_log_score": None,
         "mean_log_score_inside": pytest.approx(inside.mean()),
+        "mean_brier_scores": pytest.approx(brier.mean(("time", "lat")).values),
         "files": [str(out)],
+        "notes": [],
     }
     assert inside.size == 9
 
@@ -94,22 +102,8 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
 def test_counts_in_words_and_progress(run, stored):
     path, obs, out = stored
     status, said, bar = run(
-        *(
-            "ensemble",
-            path,
-            "--var",
-            "t2m",
-            "--dim",
-            "number",
-            "--obs",
-            obs,
-            "--bounds",
-            *BOUNDS,
-            "--bandwidth",
-            2,
-            "--out",
-            out,
-        )
+        *("ensemble", path, "--var", "t2m", "--member-dim", "number", "--obs", obs, "--bounds", *BOUNDS),
+        *("--bandwidth", 2, "--out", out),
     )
     assert status == 0
     lines = {" ".join(line.split()) for line in said.splitlines()}
@@ -120,7 +114,7 @@ def test_counts_in_words_and_progress(run, stored):
 def test_members_outside_the_bounds_are_counted(run, stored, forecasts):
     path, _, out = stored
     x, limit = forecasts[0].t2m, float(forecasts[0].t2m.max()) - 1e-9
-    asked = (path, "--var", "t2m", "--dim", "number", "--bounds", "none", limit, "--bandwidth", 2)
+    asked = (path, "--var", "t2m", "--member-dim", "number", "--bounds", "none", limit, "--bandwidth", 2)
     status, said, _ = run("ensemble", *asked, "--out", out, "--json")
     facts = json.loads(said)
     assert (status, facts["cells_with_members_outside"]) == (0, int((x > limit).any("number").sum()))
@@ -131,7 +125,22 @@ def test_rain_with_atoms_and_past_values(run, stored, forecasts, tmp_path):
     path, obs, out = stored
     past = xr.Dataset({"rain": ("time", [0.0, 0.5, 1.0, 2.0, 7.0])})
     past.to_netcdf(tmp_path / "past.nc")
-    asked = (path, "--var", "rain", "--dim", "number", "--obs", obs, "--bounds", 0, "none", "--atoms", 0, "--seed", 3)
+    asked = (
+        path,
+        "--var",
+        "rain",
+        "--member-dim",
+        "number",
+        "--obs",
+        obs,
+        "--bounds",
+        0,
+        "none",
+        "--atoms",
+        0,
+        "--seed",
+        3,
+    )
     asked += ("--method", "silverman")
     x, y = (part.rain for part in forecasts)
     options = {"dim": "number", "bounds": (0, None), "atoms": (0,), "method": "silverman"}
@@ -149,14 +158,50 @@ def test_rain_with_atoms_and_past_values(run, stored, forecasts, tmp_path):
         np.testing.assert_allclose(written.rain_atom_probability, shares, rtol=1e-12)
 
 
+def test_observations_in_the_same_file_and_a_distribution_function(run, forecasts, tmp_path):
+    x, y = forecasts
+    celsius = (y.t2m - 273.15).assign_attrs(units="degC")
+    x[["t2m"]].assign(seen=celsius).to_netcdf(tmp_path / "both.nc")
+    asked = (tmp_path / "both.nc", "--obs-var", "seen", "--bandwidth", 2, "--below", "8,9,10")
+    status, said, err = run("ensemble", *asked, "--out", tmp_path / "out.nc")
+    assert status == 0, err
+    assert said.splitlines()[-1] == "note: observations are converted from degC to K, the unit of the forecasts."
+    with xr.open_dataset(tmp_path / "out.nc") as written:
+        np.testing.assert_allclose(written.t2m_log_score, labelled.log_scores(x.t2m, y.t2m, bandwidth=2.0), rtol=1e-9)
+        expected = labelled.probabilities(x.t2m, [8.0, 9.0, 10.0], bandwidth=2.0)
+        np.testing.assert_allclose(written.t2m_probability_below, expected, rtol=1e-12)
+        assert written.threshold.values.tolist() == [8.0, 9.0, 10.0]
+
+
+def test_dry_members_are_pointed_out(run, stored):
+    path, _, out = stored
+    asked = ("ensemble", path, "--var", "rain", "--bounds", 0, "none", "--bandwidth", 1, "--overwrite", "--out", out)
+    status, said, _ = run(*asked)
+    assert status == 0
+    assert "of the members are exactly 0, the lower bound; --atoms 0 gives it a" in said.splitlines()[-1]
+    assert "note:" not in run(*asked, "--atoms", 0)[1]
+
+
+def test_other_calendars_are_read_and_written(run, forecasts, tmp_path):
+    x, y = (data.t2m.convert_calendar("360_day", align_on="date") for data in forecasts)
+    x.to_netcdf(tmp_path / "x.nc")
+    y.to_netcdf(tmp_path / "obs.nc")
+    asked = (tmp_path / "x.nc", "--obs", tmp_path / "obs.nc", "--bandwidth", 2, "--out", tmp_path / "out.nc")
+    status, _, err = run("ensemble", *asked)
+    assert status == 0, err
+    with xr.open_dataset(tmp_path / "out.nc") as written:
+        xr.testing.assert_equal(written.time, x.time)
+        np.testing.assert_allclose(written.t2m_crps, labelled.crps(x, y, bandwidth=2.0), rtol=1e-12)
+
+
 def test_zarr_and_the_only_variable(run, forecasts, tmp_path):
     x = forecasts[0].t2m
     # Stored in other chunks than ours, members apart.
     x.to_dataset().chunk(time=4, number=2).to_zarr(tmp_path / "x.zarr")
     out = tmp_path / "out.zarr"
-    status, said, _ = run("ensemble", tmp_path / "x.zarr", "--dim", "number", "--method", "scott", "--out", out)
+    status, said, _ = run("ensemble", tmp_path / "x.zarr", "--member-dim", "number", "--method", "scott", "--out", out)
     assert status == 0
-    assert "cells without members  1" in said
+    assert "cells without members 1" in {" ".join(line.split()) for line in said.splitlines()}
     with xr.open_zarr(out) as written:
         expected = labelled.quantiles(x, [0.1, 0.5, 0.9], "number", method="scott")
         np.testing.assert_allclose(written.t2m_quantile, expected, rtol=1e-12)
@@ -167,14 +212,26 @@ def test_zarr_and_the_only_variable(run, forecasts, tmp_path):
 MISTAKES = {
     "no file": (["nowhere.nc", "--out", "o.nc"], "there is no file 'nowhere.nc'"),
     "unreadable": (["text.nc", "--out", "o.nc"], "'text.nc' cannot be read as NetCDF or Zarr"),
-    "no dimension": (["x.nc", "--var", "t2m", "--out", "o.nc"], "variable 't2m' has no dimension 'member' for its"),
+    "no dimension": (
+        ["x.nc", "--var", "t2m", "--member-dim", "member", "--out", "o.nc"],
+        "variable 't2m' has no dimension 'member' for its",
+    ),
+    "no members": (["obs.nc", "--out", "o.nc"], "no dimension looks like the members' among: time, lat; name it"),
     "no variable": (["x.nc", "--var", "wind", "--out", "o.nc"], "'x.nc' has no variable 'wind'; it has: t2m, rain"),
-    "none fits": (["x.nc", "--out", "o.nc"], "'x.nc' has no variables with the dimension 'member'"),
-    "several fit": (["x.nc", "--dim", "number", "--out", "o.nc"], "'x.nc' has 2 variables with the dimension 'number'"),
+    "none fits": (["x.nc", "--member-dim", "run", "--out", "o.nc"], "'x.nc' has no variables with the dimension 'run'"),
+    "several fit": (["x.nc", "--out", "o.nc"], "'x.nc' has 2 variables with the dimension 'number'"),
     "obs' name": (["ok.nc", "--obs", "obs.nc", "--obs-var", "t", "--out", "o.nc"], "'obs.nc' has no variable 't'"),
     "obs' place": (["ok.nc", "--obs", "moved.nc", "--out", "o.nc"], "different coordinates along 'lat', first at 1"),
     "obs' length": (["ok.nc", "--obs", "short.nc", "--out", "o.nc"], "obs has 3 values along 'time', but the ens"),
-    "obs alone": (["ok.nc", "--obs-var", "t2m", "--out", "o.nc"], "--obs-var names a variable of --obs"),
+    "obs' members": (["ok.nc", "--obs-var", "t2m", "--out", "o.nc"], "obs has the members' dimension 'member'"),
+    "obs' units": (
+        ["ok.nc", "--obs", "metres.nc", "--out", "o.nc"],
+        "are in 'K' and the observations in 'm'",
+    ),
+    "obs missing": (["ok.nc", "--obs", "unseen.nc", "--out", "o.nc"], "all observations are missing (NaN)"),
+    "members missing": (["empty.nc", "--out", "o.nc"], "all members of variable 't2m' are missing (NaN)"),
+    "calendar": (["ok.nc", "--obs", "noleap.nc", "--out", "o.nc"], "dates of the calendar noleap along 'time'"),
+    "thresholds": (["ok.nc", "--above", "1", "--below", "2", "--out", "o.nc"], "--above and --below share a dimension"),
     "exists": (["ok.nc", "--out", "obs.nc"], "'obs.nc' exists already; give another --out, or --overwrite"),
     "itself": (["ok.nc", "--out", "ok.nc", "--overwrite"], "'ok.nc' is read and cannot be written too"),
     "kind": (["ok.nc", "--out", "o.csv"], "'o.csv' should end in .nc (NetCDF) or .zarr (Zarr)"),
@@ -199,6 +256,10 @@ def folder(forecasts, tmp_path_factory):
     y.to_netcdf(path / "obs.nc")
     y.assign_coords(lat=[50.0, 52.0]).to_netcdf(path / "moved.nc")
     y.isel(time=slice(3)).to_netcdf(path / "short.nc")
+    y.t2m.assign_attrs(units="m").to_netcdf(path / "metres.nc")
+    (y.t2m * np.nan).to_netcdf(path / "unseen.nc")
+    (x.t2m * np.nan).to_netcdf(path / "empty.nc")
+    y.convert_calendar("noleap").to_netcdf(path / "noleap.nc")
     (path / "text.nc").write_text("time,t2m\n")
     return path
 

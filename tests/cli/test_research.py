@@ -12,9 +12,11 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
+from amortized_kde import ensembles
 from amortized_kde.cli import app
-from amortized_kde.ensembles import read_dressing
-from amortized_kde.integrations.xarray import dressed, log_scores
+from amortized_kde.ensembles import read_calibration
+from amortized_kde.integrations.xarray import calibrated, log_scores
+from amortized_kde.integrations.xarray.covariates import place_keys
 
 runner = CliRunner()
 needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="training needs the train extra")
@@ -103,9 +105,14 @@ def folder(tmp_path_factory):
     truth[5, 1] = np.nan
     data = xr.Dataset({"t2m": (("time", "place", "member"), x), "seen": (("time", "place"), truth)}, coords)
     data.to_netcdf(path / "a.nc")
-    data.isel(time=slice(40)).to_netcdf(path / "short.nc")
+    data.isel(time=slice(6)).to_netcdf(path / "short.nc")
+    data.isel(time=slice(None, None, -1)).to_netcdf(path / "backwards.nc")
+    data.drop_vars("time").to_netcdf(path / "timeless.nc")
     data.assign(seen=data.seen * np.nan).to_netcdf(path / "unseen.nc")
+    data.assign(seen=data.seen.assign_attrs(units="mm"), t2m=data.t2m.assign_attrs(units="K")).to_netcdf(path / "mm.nc")
     data[["seen"]].assign_coords(time=data.time + 1).to_netcdf(path / "later.nc")
+    (path / "full").mkdir()
+    (path / "full" / "card.json").write_text("{}")
     return path
 
 
@@ -113,48 +120,109 @@ def folder(tmp_path_factory):
 @pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning")
 def test_from_a_file_to_a_model_and_scores(run, folder, tmp_path):
     out = tmp_path / "run"
-    asked = ["train", "--archive", folder / "a.nc", "--obs", "seen", "--dress", "--steps", 6, "--start", "single"]
-    asked += ["--seed", 3, "--out", out]
-    status, said, err = run(*asked)
+    status, said, err = run("train", "--archive", folder / "a.nc", "--steps", 6, "--seed", 3, "--out", out)
     assert status == 0, err
     lines = {" ".join(line.split()) for line in said.splitlines()}
-    assert {"pairs 399", "left out observation missing 1", "last step 6"} <= lines
+    assert {"pairs 399", "left out observation missing 1", "days 100", "places 4"} <= lines
     assert f"wrote {out / 'report.csv'}" in said
     names = {path.name for path in out.iterdir()}
-    assert {"log.csv", "log.png", "card.json", "weights.safetensors", "report.csv"} <= names
+    assert {"log.csv", "card.json", "weights.safetensors", "report.csv", "report.png"} <= names
     with open(out / "report.csv", encoding="utf-8") as file:
-        rows = {row["method"]: row for row in csv.DictReader(file)}
-    assert float(rows["untuned model"]["low_95"]) > 0.2
-    # The same command continues at the end.
-    assert run(*asked, "--resume")[0] == 0
+        verdict, *rest = file
+        rows = {row["method"]: row for row in csv.DictReader(rest)}
+    assert verdict.strip().removeprefix("# ") in said
+    assert float(rows["raw ensemble, as shipped"]["low_95"]) > 0.2
+    status, _, err = run("train", "--archive", folder / "a.nc", "--out", out)
+    assert status == 2
+    assert "give another --out, or --overwrite" in err
     with xr.open_dataset(folder / "a.nc") as data:
-        data[["seen"]].rename(seen="t2m").to_netcdf(tmp_path / "obs.nc")
         status, said, err = run(
-            *("ensemble", folder / "a.nc", "--var", "t2m", "--obs", tmp_path / "obs.nc", "--out", tmp_path / "o.nc"),
-            *("--method", f"amortized:{out}", "--dress", out),
+            *("ensemble", folder / "a.nc", "--obs-var", "seen", "--out", tmp_path / "o.nc"),
+            *("--method", f"amortized:{out}"),
         )
         assert status == 0, err
-        expected = log_scores(dressed(data.t2m, read_dressing(out)), data.seen, method=f"amortized:{out}")
+        expected = log_scores(data.t2m, data.seen, method=f"amortized:{out}")
         with xr.open_dataset(tmp_path / "o.nc") as written:
             np.testing.assert_allclose(written.t2m_log_score, expected, rtol=1e-12)
+        calibration = read_calibration(out)
+        moved = ensembles.calibrated(data.t2m.values, calibration, {"place": place_keys(data.t2m, ("place",)).values})
+        np.testing.assert_allclose(calibrated(data.t2m, out), moved, rtol=1e-12)
+
+
+def dates(count):
+    return (np.datetime64("2023-01-01") + np.arange(count)).astype("datetime64[ns]")
+
+
+def small_archives():
+    """The four kinds of archive that must train by the documented commands, small."""
+    rng = np.random.default_rng(32)
+    signal = rng.normal(0.0, 4.0, 200)
+    names = ["gfs", "ecmwf", "icon"]
+    biases = np.array([3.0, -2.0, 0.0])
+    weather = rng.normal(0.0, 3.0, (25, 1)) + rng.normal(size=(25, 40))
+    wet = np.where(rng.random((300, 8)) < 0.7, rng.gamma(0.8, 4.0, (300, 8)), 0.0)
+    one, many = ("time", "member"), ("time", "station", "member")
+    yield "rounded", one, signal[:, None] + rng.normal(size=(200, 8)), np.round(signal + rng.normal(size=200)), {}, ()
+    x = weather[..., None] + rng.normal(size=(25, 40, 6))
+    yield "places", many, x, weather + rng.normal(0.0, 2.0, 40), {"station": np.arange(40)}, ()
+    x = signal[:, None] + biases + rng.normal(size=(200, 3))
+    yield "named", one, x, signal + 0.5 * rng.normal(size=200), {"member": names}, ()
+    support = ("--bounds", 0, "none", "--atoms", 0)
+    yield "dry", one, wet[:, 1:], wet[:, 0].round(1), {}, support
+
+
+EXPECTED = {
+    "rounded": ["observations look rounded to 1; scoring the rounded cells"],
+    "places": ["places      40", "places, shrunk by"],
+    "named": ["members     gfs, ecmwf, icon"],
+    "dry": ["atoms       0", "censored logistic", "P(atom)"],
+}
+
+
+@needs_jax
+@pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning")
+@pytest.mark.parametrize("kind", list(small_archives()), ids=lambda kind: kind[0])
+def test_archives_of_all_kinds_train_without_further_options(run, tmp_path, kind):
+    name, dims, x, y, coords, support = kind
+    data = xr.Dataset({"t": (dims, x), "seen": (dims[:-1], y)}, {"time": dates(len(x)), **coords})
+    data.to_netcdf(tmp_path / "archive.nc")
+    status, said, err = run(
+        "train", "--archive", tmp_path / "archive.nc", *support, "--out", tmp_path / "m", "--steps", 6
+    )
+    assert status == 0, err
+    for text in EXPECTED[name]:
+        assert text in said
+    status, said, err = run(
+        *("ensemble", tmp_path / "archive.nc", "--method", f"amortized:{tmp_path / 'm'}", "--obs-var", "seen"),
+        *("--out", tmp_path / "o.nc"),
+    )
+    assert status == 0, err
+    with xr.open_dataset(tmp_path / "o.nc") as written:
+        assert np.isfinite(written.t_log_score).all()
 
 
 MISTAKES = {
     "both": (["gmm32", "--archive", "a.nc"], "RECIPE and --archive exclude each other"),
     "neither": ([], "give a RECIPE, or --archive FILE"),
-    "option alone": (["gmm32", "--dress"], "--dress is for training on an archive; give --archive FILE too"),
-    "no obs": (["--archive", "a.nc"], "--archive needs --obs VARIABLE"),
-    "no file": (["--archive", "b.nc", "--obs", "seen"], "there is no file 'b.nc'"),
-    "obs' name": (["--archive", "a.nc", "--obs", "see"], "'a.nc' has no variable 'see'; it has: t2m, seen"),
-    "var's name": (["--archive", "a.nc", "--obs", "seen", "--var", "t"], "'a.nc' has no variable 't'"),
-    "members": (["--archive", "a.nc", "--obs", "seen", "--member-dim", "number"], "the dimension 'number'"),
-    "time": (["--archive", "a.nc", "--obs", "seen", "--time-dim", "date"], "no dimension 'date' for the time"),
-    "coordinates": (["--archive", "a.nc", "--obs", "seen", "--obs-file", "later.nc"], "coordinates along 'time'"),
-    "short": (["--archive", "short.nc", "--obs", "seen"], "the archive has 40 time steps, too few"),
-    "unseen": (["--archive", "unseen.nc", "--obs", "seen"], "no pair of an ensemble and an observation is left"),
-    "start": (["--archive", "a.nc", "--obs", "seen", "--start", "gmm8"], "'gmm8' cannot be trained on an archive"),
-    "outside": (["--archive", "a.nc", "--obs", "seen", "--bounds", "0", "1"], "399 × observation outside bounds"),
-    "atoms": (["--archive", "a.nc", "--obs", "seen", "--atoms", "x"], "--atoms takes numbers with commas between"),
+    "option alone": (["gmm32", "--no-season"], "--no-season is for training on an archive; give --archive FILE too"),
+    "resume": (["--archive", "a.nc", "--resume"], "--resume is for recipes"),
+    "no file": (["--archive", "b.nc"], "there is no file 'b.nc'"),
+    "obs' name": (["--archive", "a.nc", "--obs-var", "see"], "'a.nc' has no variable 'see'; it has: t2m, seen"),
+    "var's name": (["--archive", "a.nc", "--var", "t"], "'a.nc' has no variable 't'"),
+    "members": (["--archive", "a.nc", "--member-dim", "number"], "'number'"),
+    "time": (["--archive", "a.nc", "--time-dim", "date"], "no dimension 'date' for the time"),
+    "timeless": (["--archive", "timeless.nc"], "no coordinate 'time', so that the order of their times is unknown"),
+    "backwards": (["--archive", "backwards.nc"], "the times along 'time' are not in order"),
+    "units": (["--archive", "mm.nc"], "forecasts are in 'K' and the observations in 'mm'"),
+    "coordinates": (["--archive", "a.nc", "--obs", "later.nc"], "coordinates along 'time'"),
+    "short": (["--archive", "short.nc"], "the archive has 6 days"),
+    "unseen": (["--archive", "unseen.nc"], "all observations are missing"),
+    "start": (["--archive", "a.nc", "--start", "gmm8"], "'gmm8' cannot be trained on an archive"),
+    "outside": (["--archive", "a.nc", "--bounds", "0", "1"], "399 × observation outside bounds"),
+    "atoms": (["--archive", "a.nc", "--atoms", "x"], "--atoms takes numbers with commas between"),
+    "window": (["--archive", "a.nc", "--window", "200"], "a window of 200 days does not fit the archive of 100 days"),
+    "covariate": (["--archive", "a.nc", "--covariates", "height"], "has no variable 'height' for --covariates"),
+    "full": (["--archive", "a.nc", "--out", "full"], "'full' has card.json already"),
 }
 
 
@@ -177,7 +245,7 @@ def test_bad_input_is_one_sentence(run, folder, monkeypatch, mistake):
 def test_without_the_extra(folder, library, extra):
     code = (
         f"import sys; sys.modules[{library!r}] = None; from amortized_kde.cli import main; "
-        "main(['train', '--archive', 'a.nc', '--obs', 'seen'])"
+        "main(['train', '--archive', 'a.nc'])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 2

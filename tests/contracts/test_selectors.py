@@ -182,6 +182,14 @@ def test_a_row_of_a_batch_is_a_sample(method, data):
         assert agree(None if np.isnan(h) else h, answer(x, method), 1e-12)
 
 
+@pytest.mark.parametrize("model", ["gaussian", "multifamily", "gmm8", "gmm16", "gmm32"])
+@pytest.mark.parametrize("bounds", [None, (-9.0, None), (-9.0, 9.0)])
+def test_a_row_of_a_batch_is_a_sample_to_the_last_bit_for_the_papers_models(model, bounds):
+    rows = np.random.default_rng(5).normal(size=(200, 30)).clip(-9.0, 9.0)
+    found = akde.bandwidth(rows, method=f"amortized:{model}", axis=-1, bounds=bounds)
+    assert found.tolist() == [akde.bandwidth(row, method=f"amortized:{model}", bounds=bounds) for row in rows]
+
+
 @for_every_selector()
 @given(data=st.data())
 def test_a_fitted_density_survives_pickle(method, data):

@@ -177,3 +177,12 @@ def test_special_arguments():
 def test_bad_parts(parts):
     with pytest.raises(InvalidParameterError, match="a background needs an interval"):
         Background(*parts)
+
+
+@pytest.mark.parametrize("scale", [1e-10, 1e-6, 1.0])
+@pytest.mark.parametrize(("lower", "upper"), [(-1e300, 1e300), (-1e300, 3.0), (-2.0, 1e299)])
+def test_moments_between_far_bounds_are_those_of_an_open_side(lower, upper, scale):
+    far = Background(lower, upper, 0.5, scale)
+    open_sides = Background(lower if lower > -9.0 else -math.inf, upper if upper < 9.0 else math.inf, 0.5, scale)
+    assert far.mean() == pytest.approx(open_sides.mean(), rel=1e-12)
+    assert far.std() == pytest.approx(open_sides.std(), rel=1e-9)

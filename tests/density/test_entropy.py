@@ -8,6 +8,7 @@ from amortized_kde import KernelDensity
 from amortized_kde.data.reading import read_sample
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.entropy import entropy
+from amortized_kde.errors import PrecisionError
 
 NORMAL = 0.5 * math.log(2.0 * math.pi * math.e)
 
@@ -63,7 +64,35 @@ def test_arguments_that_are_rounded_coarsely_do_not_keep_it_from_ending():
     d = KernelDensity([1e9, 1e9 + 0.01], bandwidth=1e-3)
     assert d.entropy() == pytest.approx(NORMAL + math.log(2e-3), abs=1e-3)
     for hopeless in (1e-6, 1e-7, 1e-12):
-        assert math.isnan(KernelDensity([1e9, 1e9 + 0.01], bandwidth=hopeless).entropy())
+        with pytest.raises(PrecisionError, match="no accurate digit"):
+            KernelDensity([1e9, 1e9 + 0.01], bandwidth=hopeless).entropy()
+
+
+@pytest.mark.parametrize("far", [1e3, 1e100, 1e155, 1e300])
+def test_far_bounds_do_not_keep_it_from_ending(far):
+    open_sides = KernelDensity([0.0, 1.0, 2.0], 0.5).entropy()
+    for bounds in ((-far, far), (None, far), (-far, 2.0 * far / 3.0)):
+        assert KernelDensity([0.0, 1.0, 2.0], 0.5, bounds=bounds).entropy() == pytest.approx(open_sides, abs=1e-12)
+
+
+@pytest.mark.parametrize("h", [5e-324, 1e-300, 1e-17])
+def test_kernels_below_the_spacing_of_numbers_end_with_a_sentence(h):
+    with pytest.raises(PrecisionError, match="no accurate digit"):
+        KernelDensity([0.0, 1.0, 2.0], h, bounds=(-10, 10)).entropy()
+
+
+def test_too_many_peaks_end_with_a_sentence(monkeypatch):
+    monkeypatch.setattr("amortized_kde.density.entropy._MOST_INTERVALS", 1000)
+    with pytest.raises(PrecisionError, match="too many separate"):
+        KernelDensity(np.arange(1000.0), 1e-6).entropy()
+
+
+def test_log_densities_that_are_not_finite_end():
+    def logpdf(x):
+        return np.where(np.abs(x) < 1.0, math.nan, -math.inf)
+
+    with pytest.raises(PrecisionError), np.errstate(invalid="ignore"):
+        entropy(logpdf, stats.norm.cdf, np.array([-8.0, 0.1, 8.0]))
 
 
 def test_any_functions_will_do():

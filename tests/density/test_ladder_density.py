@@ -15,7 +15,7 @@ from amortized_kde import KernelDensity
 from amortized_kde.data.reading import read_sample
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.background import Background
-from amortized_kde.errors import InvalidBoundsError, InvalidParameterError, InvalidSampleError, UnreadableFileError
+from amortized_kde.errors import InvalidBoundsError, InvalidParameterError, InvalidSampleError
 
 X = np.random.default_rng(1).gamma(2.0, 1.0, 40)
 LIMITS = [Bounds(), Bounds(0.0), Bounds(-math.inf, 12.0), Bounds(0.0, 12.0)]
@@ -326,24 +326,6 @@ def test_single_arguments_of_a_binned_density():
     assert d.pdf([[1.0, 2.0]]).shape == (1, 2)
     assert d.pdf(1.0) == d.pdf([[0.5, 1.0, 400.0]])[0, 1]
     assert d.pdf(1e9) == pytest.approx(math.exp(d.logpdf(1e9)), rel=1e-12)
-
-
-def test_old_files_are_read_and_half_a_new_one_is_not(tmp_path):
-    x = np.sort(X)
-    parts = {
-        "points": x,
-        "weights": np.full(40, 1 / 40),
-        "bounds": [-math.inf, math.inf],
-        "domain": [],
-        "method": "lcv",
-    }
-    np.savez(tmp_path / "old.npz", format=1, bandwidth=0.3, **parts)
-    d = KernelDensity.load(tmp_path / "old.npz")
-    assert (d.bandwidth, d.method) == (0.3, "lcv")
-    assert np.array_equal(d.logpdf(X), KernelDensity(X, bandwidth=0.3).logpdf(X))
-    np.savez(tmp_path / "half.npz", format=2, bandwidth=0.3, **parts)
-    with pytest.raises(UnreadableFileError, match="format 1, 2 or 3"):
-        KernelDensity.load(tmp_path / "half.npz")
 
 
 @pytest.mark.parametrize("bounds", LIMITS)

@@ -1,14 +1,26 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import scoringrules
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
+from scores.probability import crps_cdf, tail_tw_crps_for_ensemble
 
 import amortized_kde as akde
-from amortized_kde.ensembles import crps, log_score_parts, log_scores, pit, probabilities, quantiles
-from amortized_kde.errors import BadRowsWarning, InvalidParameterError, InvalidSampleError
+from amortized_kde.ensembles import (
+    brier_scores,
+    crps,
+    log_score_parts,
+    log_scores,
+    pit,
+    probabilities,
+    quantiles,
+    threshold_weighted_crps,
+)
+from amortized_kde.errors import BadRowsWarning, InvalidBoundsError, InvalidParameterError, InvalidSampleError
 
 
 def slow_crps(density, y):
@@ -41,6 +53,86 @@ def test_ranked_scores_are_those_of_every_cell(forecasts):
     cells = [(0, 1), (1, 0)]
     expected = [slow_crps(forecasts.densities[cell], forecasts.obs[cell]) for cell in cells]
     np.testing.assert_allclose([found[cell] for cell in cells], expected, rtol=tolerance)
+
+
+def test_ranked_scores_beyond_the_bounds(forecasts):
+    cell = (0, 1)
+    options = {**forecasts.options}
+    if "bandwidth" in options:
+        options["bandwidth"] = options["bandwidth"][cell]
+    for y in (-3.0, -0.3, -0.01, 0.0, 40.0, 40.5, 60.0):
+        found = crps(forecasts.members[cell], y, **options)
+        assert found == pytest.approx(slow_crps(forecasts.densities[cell], y), rel=1e-6)
+
+
+def test_threshold_weighted_scores_add_up(forecasts):
+    cuts = [None, *sorted([0.5, 3.0, forecasts.obs[1, 0], 50.0]), None]
+    asked = forecasts.members, forecasts.obs
+    parts = [threshold_weighted_crps(*asked, pair, **forecasts.options) for pair in pairwise(cuts)]
+    assert np.all(np.array(parts) >= 0.0)
+    np.testing.assert_allclose(np.sum(parts, axis=0), crps(*asked, **forecasts.options), rtol=2e-6)
+
+
+def test_threshold_weighted_scores_are_integrals_of_brier_scores(forecasts):
+    a, b = 1.0, 4.0
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    # The integrand jumps at the observation.
+    middle = np.clip(forecasts.obs, a, b)[..., None]
+    expected = 0.0
+    for low, high in ((a, middle), (middle, b)):
+        at = low + 0.5 * (high - low) * (1.0 + nodes)
+        scores = brier_scores(forecasts.members, forecasts.obs, at, **forecasts.options)
+        expected = expected + np.sum(scores * weights, axis=-1) * np.reshape(0.5 * (high - low), forecasts.obs.shape)
+    found = threshold_weighted_crps(forecasts.members, forecasts.obs, (a, b), **forecasts.options)
+    np.testing.assert_allclose(found, expected, atol=2e-4 if forecasts.adaptive else 1e-6)
+
+
+def test_threshold_weighted_scores_are_those_of_other_libraries():
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(6, 20)), rng.normal(size=6)
+    # With a tiny bandwidth the density is that of the members alone.
+    found = threshold_weighted_crps(x, y, (0.3, None), bandwidth=1e-7)
+    theirs = scoringrules.twcrps_ensemble(y, x, a=0.3, backend="numpy")
+    np.testing.assert_allclose(found, theirs, atol=1e-7)
+    labelled = xr.DataArray(x, dims=("time", "member")), xr.DataArray(y, dims="time")
+    tails = tail_tw_crps_for_ensemble(*labelled, "member", 0.3, preserve_dims="all")
+    np.testing.assert_allclose(found, tails, atol=1e-7)
+    found = threshold_weighted_crps(x, y, (-0.5, 1.0), bandwidth=1e-7)
+    theirs = scoringrules.twcrps_ensemble(y, x, a=-0.5, b=1.0, backend="numpy")
+    np.testing.assert_allclose(found, theirs, atol=1e-7)
+
+
+def test_brier_scores_are_those_of_other_libraries():
+    rng = np.random.default_rng(8)
+    x, y, levels = rng.normal(size=(5, 20)), rng.normal(size=5), np.array([-0.5, 0.0, 1.0])
+    y[2] = math.nan
+    found = brier_scores(x, y, levels, bandwidth=0.5)
+    p = probabilities(x, levels, above=True, bandwidth=0.5)
+    known = ~np.isnan(y)
+    theirs = scoringrules.brier_score((y[:, None] > levels)[known], p[known], backend="numpy")
+    np.testing.assert_allclose(found[known], theirs, rtol=1e-14)
+    assert np.isnan(found[2]).all()
+    assert brier_scores(x, y, 0.0, bandwidth=0.5).tolist()[:2] == found[:2, 1].tolist()
+
+
+def test_the_threshold_of_an_event_does_not_belong_to_it():
+    rain = [[0.0, 0.0, 0.0, 2.0]]
+    options = {"bounds": (0, None), "bandwidth": 1.0, "atoms": (0,)}
+    assert brier_scores(rain, [0.0], 0.0, **options)[0] == pytest.approx(0.3**2)
+    assert brier_scores(rain, [0.1], 0.0, **options)[0] == pytest.approx(0.7**2)
+
+
+def test_distribution_functions_on_thresholds_are_what_other_tools_take():
+    rng = np.random.default_rng(9)
+    x, y = rng.gamma(2.0, size=(4, 20)), rng.gamma(2.0, size=4)
+    levels = np.linspace(0.0, 25.0, 5001)
+    cdf = xr.DataArray(
+        probabilities(x, levels, bounds=(0, None), method="silverman"),
+        dims=("time", "threshold"),
+        coords={"threshold": levels},
+    )
+    theirs = crps_cdf(cdf, xr.DataArray(y, dims="time"), preserve_dims=["time"])
+    np.testing.assert_allclose(crps(x, y, bounds=(0, None), method="silverman"), theirs["total"], rtol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore::amortized_kde.errors.UnlikeTrainingWarning")
@@ -129,6 +221,23 @@ def test_transforms_at_atoms_are_spread_over_the_jump():
     assert not np.any(other[y[:50] == 0.0] == found[:50][y[:50] == 0.0])
 
 
+@given(st.integers(0, 2**63), st.lists(st.sampled_from([0.0, 100.0]), min_size=1, max_size=8))
+def test_transforms_at_atoms_are_never_0_or_1(seed, members):
+    options = {"bounds": (0, 100), "atoms": (0, 100), "bandwidth": 1.0, "climatology": [20.0, 60.0]}
+    found = pit([members] * 2, [0.0, 100.0], seed=seed, **options)
+    p = (members.count(0.0) + 0.5) / (len(members) + 1.5)
+    assert 0.0 < found[0] < p
+    assert 1.0 - (members.count(100.0) + 0.5) / (len(members) + 1.5) < found[1] < 1.0
+
+
+def test_extreme_draws_stay_inside(monkeypatch):
+    options = {"bounds": (0, 100), "atoms": (0, 100), "bandwidth": 1.0}
+    for end in (0.0, 1.0):
+        monkeypatch.setattr("amortized_kde.ensembles.answers.uniforms_at", lambda words, cells, u=end: np.full(2, u))
+        found = pit([[0.0, 50.0, 100.0]] * 2, [0.0, 100.0], **options)
+        assert np.all((found > 0.0) & (found < 1.0))
+
+
 def test_missing_members_are_as_if_dropped_and_order_is_nothing():
     rng = np.random.default_rng(9)
     x, y = rng.normal(size=(1, 30)), [0.3]
@@ -215,6 +324,10 @@ def test_bad_input():
         log_scores(x, [1.0, 2.0, 3.0])
     with pytest.raises(InvalidSampleError, match="obs must hold real numbers"):
         crps(x, ["a", "b"])
+    with pytest.raises(InvalidBoundsError):
+        threshold_weighted_crps(x, [1.0, 2.0], (3.0, 1.0))
+    with pytest.raises(InvalidSampleError, match="thresholds has shape"):
+        brier_scores(x, [1.0, 2.0], np.zeros((3, 2)))
     for seed in (-1, 1.5, True):
         with pytest.raises(InvalidParameterError, match="seed must be a whole number"):
             pit(x, [1.0, 2.0], seed=seed)

@@ -77,3 +77,9 @@ def test_far_away_every_kernel_is_summed(name):
         assert found == pytest.approx(np.logaddexp(*parts) - 0.5 * math.log(2.0 * math.pi), rel=1e-13, abs=1e-13)
         parts = [logsumexp(log_ndtr((points - x) / h), b=c * row) for c, h in ((0.3, 0.01), (0.7, 0.5))]
         assert tail == pytest.approx(np.logaddexp(*parts), rel=1e-13, abs=1e-13)
+
+
+def test_kernels_hardly_wider_than_the_spacing_of_numbers_stay():
+    places = np.sort(1.0 + np.random.default_rng(2).integers(0, 300, 20_000) * 2.0**-52)
+    for h in (1e-18, 1e-15, 1e-13):
+        assert condense(places, np.full(20_000, 5e-5), h)[0] is places

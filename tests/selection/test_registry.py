@@ -48,5 +48,12 @@ def test_a_folder_is_read_once_until_it_changes(tmp_path):
     shutil.copytree(Path(akde.__file__).parent / "learned" / "adaptive" / "weights" / "adaptive", tmp_path / "own")
     ask = [find_selector(f"amortized:{tmp_path / 'own'}").adaptive for _ in range(2)]
     assert ask[0]() is ask[1]()
-    os.utime(tmp_path / "own" / "card.json", (1.0, 1.0))
+    os.utime(tmp_path / "own" / "weights.safetensors", (1.0, 1.0))
     assert find_selector(f"amortized:{tmp_path / 'own'}").adaptive() is not ask[0]()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "amortized:" + "x" * 5000, "amortized:\0", "silverman" * 10**5])
+def test_a_long_or_impossible_name_gets_a_short_sentence(name):
+    with pytest.raises(InvalidParameterError, match="there is no method") as caught:
+        find_selector(name)
+    assert len(str(caught.value)) < 600

@@ -1,7 +1,7 @@
 """The command for files of forecast ensembles: ensemble."""
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -10,14 +10,18 @@ from amortized_kde.cli.options import (
     Bandwidth,
     BoundsPair,
     Json,
+    MemberDim,
     Method,
+    Observations,
+    ObservedVariable,
+    Overwrite,
     Threads,
+    Variable,
     check_bandwidth,
     read_limits,
     read_numbers_list,
 )
 from amortized_kde.cli.output import WorkBar, print_facts, print_json
-from amortized_kde.data.reading import read_bounds
 from amortized_kde.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -27,19 +31,21 @@ if TYPE_CHECKING:
 _USUAL = "0.1,0.5,0.9"
 
 
+class _Wanted(NamedTuple):
+    """What to write besides scores."""
+
+    quantiles: tuple[float, ...]
+    above: tuple[float, ...]
+    below: tuple[float, ...]
+
+
 def ensemble(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Ensembles: NetCDF, or a Zarr folder.")],
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="Where to write: .nc or .zarr.")],
-    var: Annotated[
-        str | None, typer.Option("--var", metavar="NAME", help="Variable; default: the only one with members.")
-    ] = None,
-    dim: Annotated[str, typer.Option("--dim", metavar="NAME", help="Dimension of the members.")] = "member",
-    obs: Annotated[
-        str | None, typer.Option("--obs", metavar="FILE", help="Observations: scores, CRPS and PIT are written.")
-    ] = None,
-    obs_var: Annotated[
-        str | None, typer.Option("--obs-var", metavar="NAME", help="Variable of the observations; default: as --var.")
-    ] = None,
+    var: Variable = None,
+    obs: Observations = None,
+    obs_var: ObservedVariable = None,
+    member_dim: MemberDim = None,
     bounds: BoundsPair = None,
     atoms: Atoms = None,
     climatology: Annotated[
@@ -48,40 +54,46 @@ def ensemble(
     ] = None,
     quantiles: Annotated[
         str | None,
-        typer.Option("--quantiles", metavar="P,...", help=f"Default: {_USUAL}, without --obs and --above."),
+        typer.Option("--quantiles", metavar="P,...", help=f"Default: {_USUAL}, if nothing else is wanted."),
     ] = None,
     above: Annotated[
         str | None, typer.Option("--above", metavar="X,...", help="Thresholds: probabilities of exceeding them.")
     ] = None,
+    below: Annotated[
+        str | None, typer.Option("--below", metavar="X,...", help="Thresholds: the distribution function there.")
+    ] = None,
     method: Method = None,
     bandwidth: Bandwidth = None,
-    dress: Annotated[
-        str | None,
-        typer.Option("--dress", metavar="DIR", help="Correct members first, as the model in DIR learned with --dress."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the randomised PIT at atoms.")] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of PIT at atoms and tied ranks.")] = 0,
+    overwrite: Overwrite = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Turn a file of forecast ensembles into bandwidths, quantiles, probabilities and scores."""
+    """Turn a file of forecast ensembles into quantiles, probabilities and, with --obs or --obs-var, scores."""
+    from amortized_kde.ensembles.options import find_calibration
     from amortized_kde.integrations.xarray import files
+    from amortized_kde.integrations.xarray.checks import find_member_dim
+    from amortized_kde.integrations.xarray.survey import survey as survey_file
 
     check_bandwidth(method, bandwidth)
-    if obs is None and obs_var is not None:
-        raise InvalidParameterError("--obs-var names a variable of --obs; give that file too.")
+    wanted = _read_wanted(quantiles, above, below, scored=bool(obs or obs_var))
     sources = tuple(path for path in (file, obs, climatology) if path is not None)
     files.check_target(out, overwrite=overwrite, sources=sources)
-    x = files.open_ensembles(file, var, dim)
-    if dress is not None:
-        x = x.akde.dressed(dress, dim)
-    truth = None if obs is None else files.open_observations(obs, obs_var, x)
+    x = files.open_ensembles(file, var, member_dim)
+    dim = find_member_dim(x, member_dim)
+    truth = files.open_observations(obs or file, obs_var, x, dim) if obs or obs_var else None
     options: dict[str, Any] = {"bounds": read_limits(bounds), "atoms": read_numbers_list(atoms, "--atoms")}
     options |= {"method": method, "bandwidth": bandwidth}
+    calibration = None if method is None else find_calibration(method)
+    if calibration is not None:
+        # The model was trained with them; others are refused.
+        options["bounds"] = options["bounds"] or calibration.bounds
+        options["atoms"] = options["atoms"] or calibration.atoms
+        options["covariates"] = files.read_covariates(file, calibration.needs, x)
     if climatology is not None:
-        options["climatology"] = files.open_observations(climatology, obs_var, x).values
-    wanted = read_numbers_list(quantiles or (None if obs or above else _USUAL), "--quantiles")
-    results = _results(x, dim, truth, wanted, read_numbers_list(above, "--above"), seed, options)
+        options["climatology"] = files.open_observations(climatology, obs_var, x, dim).values
+    results = _results(x, dim, truth, wanted, seed, options)
+    survey = survey_file(x, truth, dim, bounds=options["bounds"], atoms=options["atoms"])
     _write(results, out, threads)
     facts = {
         "file": file,
@@ -89,18 +101,31 @@ def ensemble(
         "members": x.sizes[dim],
         "method": str(results[0].attrs["akde_method"]),
         "bounds": options["bounds"] or (None, None),
-        **_summarise(x, dim, truth, out, results, options["bounds"]),
+        **survey.counts,
+        **_summarise(x, truth, out, results),
         "files": [out],
     }
-    (print_json if as_json else print_facts)(facts)
+    if as_json:
+        print_json({**facts, "notes": list(survey.notes)})
+        return
+    print_facts(facts)
+    for note in survey.notes:
+        typer.echo(f"note: {note}")
+
+
+def _read_wanted(quantiles: str | None, above: str | None, below: str | None, *, scored: bool) -> _Wanted:
+    levels = read_numbers_list(above, "--above"), read_numbers_list(below, "--below")
+    if all(levels) and levels[0] != levels[1]:
+        raise InvalidParameterError("--above and --below share a dimension of thresholds; give both the same ones.")
+    nothing = not (scored or above or below)
+    return _Wanted(read_numbers_list(quantiles or (_USUAL if nothing else None), "--quantiles"), *levels)
 
 
 def _results(
     x: "xr.DataArray",
-    dim: str,
+    dim: Any,
     truth: "xr.DataArray | None",
-    quantiles: tuple[float, ...],
-    above: tuple[float, ...],
+    wanted: _Wanted,
     seed: int,
     options: dict[str, Any],
 ) -> "list[xr.DataArray]":
@@ -114,13 +139,20 @@ def _results(
             results.extend(labelled.log_score_parts(x, truth, dim, **options).data_vars.values())
         results.append(labelled.crps(x, truth, dim, **options))
         results.append(labelled.pit(x, truth, dim, seed=seed, **options))
-    if above:
-        results.append(labelled.probabilities(x, above, dim, above=True, **options))
-    if quantiles:
-        results.append(labelled.quantiles(x, quantiles, dim, **options))
+        results.append(labelled.rank_histogram(x, truth, dim, seed=seed))
+    if wanted.above:
+        results.append(labelled.probabilities(x, wanted.above, dim, above=True, **options))
+    if wanted.above and truth is not None:
+        results.append(labelled.brier_scores(x, truth, wanted.above, dim, **options))
+        results.extend(labelled.reliability(x, truth, wanted.above, dim, **options).data_vars.values())
+    if wanted.below:
+        results.append(labelled.probabilities(x, wanted.below, dim, **options))
+    if wanted.quantiles:
+        results.append(labelled.quantiles(x, wanted.quantiles, dim, **options))
     if options["atoms"]:
-        results.append(labelled.atom_probabilities(x, options["atoms"], dim, bounds=options["bounds"]))
-    elif options["bandwidth"] is None:
+        learned = {key: options.get(key) for key in ("bounds", "method", "covariates")}
+        results.append(labelled.atom_probabilities(x, options["atoms"], dim, **learned))
+    elif options["bandwidth"] is None and "covariates" not in options:
         results.append(labelled.bandwidth(x, dim, **options))
     return results
 
@@ -137,12 +169,7 @@ def _write(results: "list[xr.DataArray]", out: str, threads: int | None) -> None
 
 
 def _summarise(
-    x: "xr.DataArray",
-    dim: str,
-    truth: "xr.DataArray | None",
-    out: str,
-    results: "list[xr.DataArray]",
-    bounds: tuple[float | None, float | None] | None,
+    x: "xr.DataArray", truth: "xr.DataArray | None", out: str, results: "list[xr.DataArray]"
 ) -> dict[str, Any]:
     """Return counts, and mean scores if there are observations, of the written results."""
     from amortized_kde.integrations.xarray import files, tally
@@ -151,19 +178,16 @@ def _summarise(
     with files.reading(out, {}) as written:
         first = written[name]
         counts = tally(first.isel({extra: 0 for extra in first.dims if extra not in x.dims}), truth)
-        facts = {
-            "cells": counts["cells"],
-            "cells_without_members": int(x.isnull().all(dim).sum()),
-        }
-        if bounds is not None:
-            lower, upper = read_bounds(bounds)
-            facts["cells_with_members_outside"] = int(((x < lower) | (x > upper)).any(dim).sum())
-        facts["cells_without_answer"] = counts["cells_without_answer"]
+        facts: dict[str, Any] = {"cells_without_answer": counts["cells_without_answer"]}
         if truth is None:
             return facts
         facts["observations_missing"] = counts["observations_missing"]
         facts["observations_outside_bounds"] = outside = counts["infinite"]
         inside = float(first.where(abs(first) < math.inf).mean())
         means = {"mean_log_score": math.inf, "mean_log_score_inside": inside} if outside else {"mean_log_score": inside}
-        ranked = name.removesuffix("log_score") + "crps"
-        return {**facts, **means, "mean_crps": float(written[ranked].mean())}
+        stem = name.removesuffix("log_score")
+        means["mean_crps"] = float(written[f"{stem}crps"].mean())
+        if f"{stem}brier_score" in written:
+            brier = written[f"{stem}brier_score"]
+            means["mean_brier_scores"] = brier.mean([cell for cell in brier.dims if cell in x.dims]).values.tolist()
+        return {**facts, **means}

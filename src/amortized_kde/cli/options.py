@@ -1,4 +1,4 @@
-"""Options that several commands take, and how bounds and lists of numbers are read."""
+"""Options that several commands take, with one meaning in all, and how bounds and lists of numbers are read."""
 
 from typing import Annotated
 
@@ -25,6 +25,21 @@ Atoms = Annotated[
     str | None,
     typer.Option("--atoms", metavar="A,B,...", help="Values with a probability of their own, such as 0 for no rain."),
 ]
+Variable = Annotated[
+    str | None, typer.Option("--var", metavar="NAME", help="The forecasts; default: the only variable with members.")
+]
+Observations = Annotated[
+    str | None, typer.Option("--obs", metavar="FILE", help="File of the observations; default: that of the forecasts.")
+]
+ObservedVariable = Annotated[
+    str | None, typer.Option("--obs-var", metavar="NAME", help="The observations; default: the name of the forecasts.")
+]
+MemberDim = Annotated[
+    str | None,
+    typer.Option("--member-dim", metavar="NAME", help="Dimension of the members; default: member, number and others."),
+]
+TimeDim = Annotated[str, typer.Option("--time-dim", metavar="NAME", help="Dimension of time.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 Threads = Annotated[
     int | None, typer.Option("--threads", metavar="N", min=1, help="At most N threads; default: all cores.")

@@ -7,12 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from amortized_kde.cli.options import Atoms, BoundsPair, Json, read_limits, read_numbers_list
+from amortized_kde.cli.options import (
+    Atoms,
+    BoundsPair,
+    Json,
+    MemberDim,
+    Observations,
+    ObservedVariable,
+    Overwrite,
+    TimeDim,
+    Variable,
+    read_limits,
+    read_numbers_list,
+)
 from amortized_kde.cli.output import TrainingBar, print_facts, print_json
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
 if TYPE_CHECKING:
-    from amortized_kde.research.training.archive.train import Outcome
+    from amortized_kde.research.training.archive.pairs import Pairs
 
 
 def models(
@@ -44,56 +56,69 @@ def train(
     archive: Annotated[
         str | None, typer.Option("--archive", metavar="FILE", help="Train on forecasts of your own: NetCDF or Zarr.")
     ] = None,
-    obs: Annotated[
-        str | None, typer.Option("--obs", metavar="NAME", help="With --archive: the variable with the observations.")
-    ] = None,
-    obs_file: Annotated[
-        str | None, typer.Option("--obs-file", metavar="FILE", help="File of that variable; default: the archive.")
-    ] = None,
-    var: Annotated[
-        str | None, typer.Option("--var", metavar="NAME", help="The forecasts; default: the only one with members.")
-    ] = None,
-    member_dim: Annotated[
-        str, typer.Option("--member-dim", metavar="NAME", help="Dimension of the members.")
-    ] = "member",
-    time_dim: Annotated[str, typer.Option("--time-dim", metavar="NAME", help="Dimension of time.")] = "time",
+    var: Variable = None,
+    obs: Observations = None,
+    obs_var: ObservedVariable = None,
+    member_dim: MemberDim = None,
+    time_dim: TimeDim = "time",
     bounds: BoundsPair = None,
     atoms: Atoms = None,
+    resolution: Annotated[
+        float | None,
+        typer.Option(
+            "--resolution", metavar="R", min=0.0, help="Unit of rounded observations; 0: exact; default: found."
+        ),
+    ] = None,
+    covariates: Annotated[
+        str | None, typer.Option("--covariates", metavar="NAME,...", help="Variables that the correction may use.")
+    ] = None,
+    window: Annotated[
+        int | None, typer.Option("--window", metavar="DAYS", help="Fit only this many days before a forecast.")
+    ] = None,
+    calibration: Annotated[
+        bool, typer.Option("--calibration/--no-calibration", help="Correct bias and spread, if that helps.")
+    ] = True,
+    season: Annotated[bool, typer.Option("--season/--no-season", help="Use the season, if that helps.")] = True,
+    tuning: Annotated[bool, typer.Option("--tuning/--no-tuning", help="Tune the network, if that helps.")] = True,
     start: Annotated[
         str | None,
         typer.Option("--start", metavar="NAME", help="adaptive (default), single, a model's folder, or scratch."),
     ] = None,
-    dress: Annotated[bool, typer.Option("--dress", help="Also learn a correction of bias and spread.")] = False,
     steps: Annotated[
-        int | None, typer.Option("--steps", metavar="N", min=1, help="Steps on the archive; default: 1000.")
+        int | None, typer.Option("--steps", metavar="N", min=1, help="Most steps on the archive; default: 1000.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the training on an archive.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where to write; default: training/RECIPE.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint in DIR.")] = False,
+    overwrite: Overwrite = False,
+    resume: Annotated[bool, typer.Option("--resume", help="With RECIPE: continue from the checkpoint in DIR.")] = False,
 ) -> None:
-    """Train a model on a recipe's tasks or on an archive; write checkpoints, a log with a picture, and the model."""
+    """Train a model on a recipe's tasks or on an archive; write the model, and a log or a report."""
     if recipe is not None and archive is not None:
         raise InvalidParameterError("RECIPE and --archive exclude each other: an archive needs no recipe.")
-    if archive is not None:
-        if obs is None:
-            raise InvalidParameterError("--archive needs --obs VARIABLE, the observations that the forecasts are for.")
-        reading = {"var": var, "obs": obs, "obs_file": obs_file, "member_dim": member_dim, "time_dim": time_dim}
-        training = {"start": start or "adaptive", "dress": dress, "seed": seed} | (
-            {} if steps is None else {"steps": steps}
-        )
-        support = {"bounds": read_limits(bounds), "atoms": read_numbers_list(atoms, "--atoms")}
-        _train_archive(archive, reading, support, training, out, resume=resume)
+    archive_only: dict[str, Any] = {"--obs": obs, "--obs-var": obs_var, "--var": var, "--bounds": bounds}
+    archive_only |= {"--atoms": atoms, "--steps": steps, "--start": start, "--resolution": resolution}
+    archive_only |= {"--covariates": covariates, "--window": window, "--no-calibration": None if calibration else True}
+    archive_only |= {"--no-season": None if season else True, "--no-tuning": None if tuning else True}
+    if archive is None:
+        if recipe is None:
+            raise InvalidParameterError("give a RECIPE, or --archive FILE to train on forecasts of your own.")
+        for name, value in archive_only.items():
+            if value is not None:
+                raise InvalidParameterError(f"{name} is for training on an archive; give --archive FILE too.")
+        _train_recipe(recipe, out, resume=resume)
         return
-    if recipe is None:
-        raise InvalidParameterError("give a RECIPE, or --archive FILE to train on forecasts of your own.")
-    archive_only: dict[str, Any] = {"--obs": obs, "--obs-file": obs_file, "--var": var, "--bounds": bounds}
-    archive_only |= {"--atoms": atoms, "--steps": steps, "--start": start, "--dress": dress or None}
-    for name, value in archive_only.items():
-        if value is not None:
-            raise InvalidParameterError(f"{name} is for training on an archive; give --archive FILE too.")
-    _train_recipe(recipe, out, resume=resume)
+    if resume:
+        raise InvalidParameterError("--resume is for recipes; training on an archive takes a minute, start it again.")
+    names = () if covariates is None else tuple(name.strip() for name in covariates.split(","))
+    reading = {"var": var, "obs": obs, "obs_var": obs_var, "member_dim": member_dim, "time_dim": time_dim}
+    given = None if atoms is None else read_numbers_list(atoms, "--atoms")
+    support = {"bounds": read_limits(bounds), "atoms": given, "resolution": resolution}
+    parts = {"calibration": calibration, "season": season, "tuning": tuning, "window": window}
+    training = {"start": start or "adaptive", "seed": seed, **parts} | ({} if steps is None else {"steps": steps})
+    folder = out or Path("training", Path(archive).stem)
+    _train_archive(archive, reading | {"covariates": names}, support, training, folder, overwrite=overwrite)
 
 
 @contextmanager
@@ -135,59 +160,77 @@ def _train_archive(
     reading: dict[str, Any],
     support: dict[str, Any],
     training: dict[str, Any],
-    out: Path | None,
+    folder: Path,
     *,
-    resume: bool,
+    overwrite: bool,
 ) -> None:
-    """Train on a file; print where the model is, and how it scores on held-out time."""
-    from amortized_kde.integrations.xarray.files import read_archive
+    """Train on a file; print what was decided, where the model is, and how it scores on held-out time."""
+    from amortized_kde.integrations.xarray.archives import read_archive
 
     with _training_extra():
-        from amortized_kde.research.training.archive.train import split_pairs, train_archive
+        from amortized_kde.research.training.archive.train import check_folder, held_out, train_archive
+
+        if training["tuning"]:
+            # Only tuning needs JAX; better to know before all else is done.
+            import amortized_kde.research.training.archive.problem  # noqa: F401
     from amortized_kde.research.training.archive.pairs import read_pairs
     from amortized_kde.research.training.archive.recipe import archive_recipe
-    from amortized_kde.research.training.checkpoint import draw_log
+    from amortized_kde.research.training.archive.report import table_lines
 
-    pairs = read_pairs(*read_archive(archive, **reading), **support)
-    # An archive that cannot be split is refused before the bar is drawn.
-    split = split_pairs(pairs)
-    folder = out or Path("training", Path(archive).stem)
+    check_folder(folder, overwrite=overwrite)
+    found = read_archive(archive, **reading)
+    pairs = read_pairs(
+        found.members,
+        found.observations,
+        found.days,
+        covariates=found.covariates,
+        places=found.places,
+        names=found.names,
+        **support,
+    )
+    held_out(pairs)
     recipe = archive_recipe(pairs, name=folder.name, **training)
-    with TrainingBar(recipe.steps) as bar:
-        outcome = train_archive(recipe, pairs, folder, resume=resume, report=bar)
-    draw_log(outcome.progress.log, folder / "log.png", name=recipe.name)
-    print_facts(
-        {
-            "pairs": len(pairs),
-            **{f"left_out_{reason.replace(' ', '_')}": count for reason, count in pairs.left_out.items() if count},
-            "blocks_of_time": f"{len(split.parts)} of {split.length} steps or more",
-            "kept_step": outcome.progress.best_step,
-            "last_step": outcome.progress.step,
-            **(_about_dressing(folder) if recipe.dress else {}),
-            "model": str(folder),
-            "use_it": f'method="amortized:{folder}"' + (f', after dressed(x, "{folder}")' if recipe.dress else ""),
-        }
-    )
-    _print_report(outcome, folder)
-
-
-def _about_dressing(folder: Path) -> dict[str, str]:
-    from amortized_kde.ensembles.dressing import read_dressing
-
-    found = read_dressing(folder)
-    return {"dressing": f"x' = {found.shift:.6g} + {found.slope:.6g} m + {found.spread:.6g} (x - m)"}
-
-
-def _print_report(outcome: "Outcome", folder: Path) -> None:
-    from amortized_kde.research.training.archive.scores import table_lines
-
-    report = outcome.report
-    if report is None:
-        return
+    print_facts(_about(pairs))
+    for note in _notes(pairs, support):
+        typer.echo(f"note: {note}")
+    outcome = train_archive(recipe, pairs, folder, say=lambda sentence: typer.echo(f"  {sentence}"))
+    print_facts({"model": str(folder), "use_it": f"--method amortized:{folder}"})
     typer.echo(
-        f"\nMean log score in bits, lower is better, of {report.pairs} held-out pairs; intervals by drawing "
-        f"{report.pieces} pieces of {report.piece_length} time steps:\n"
+        f"\nMean log score in bits, lower is better, of {outcome.report.pairs} pairs of the last fifth of the days; "
+        f"intervals by drawing {outcome.report.pieces} pieces of time:\n"
     )
-    for line in table_lines(report):
+    for line in table_lines(outcome.report):
         typer.echo(line)
-    typer.echo(f"\nwrote {folder / 'report.csv'}")
+    typer.echo(f"\nwrote {folder / 'report.csv'} and report.png")
+
+
+def _about(pairs: "Pairs") -> dict[str, Any]:
+    """Return counts and what was recognised in the archive."""
+    import numpy as np
+
+    left_out = {f"left_out_{reason.replace(' ', '_')}": count for reason, count in pairs.left_out.items() if count}
+    places = 1 if pairs.places is None else np.unique(pairs.places).size
+    return {
+        "pairs": len(pairs),
+        **left_out,
+        "days": int(np.unique(pairs.days).size),
+        "places": places,
+        "members": ", ".join(pairs.names) if pairs.names else f"{pairs.members.shape[1]}, exchangeable",
+        "resolution": pairs.resolution or "exact",
+        "atoms": list(pairs.atoms) or "none",
+        "covariates": list(pairs.covariates) or "none",
+    }
+
+
+def _notes(pairs: "Pairs", support: dict[str, Any]) -> list[str]:
+    """Return sentences about what was found and not given."""
+    notes = []
+    if pairs.resolution and support["resolution"] is None:
+        notes.append(
+            f"observations look rounded to {pairs.resolution:g}; scoring the rounded cells. Pass --resolution 0 to "
+            "treat them as exact."
+        )
+    if pairs.atoms and support["atoms"] is None:
+        listed = ",".join(f"{atom:g}" for atom in pairs.atoms)
+        notes.append(f"the value {listed} has a probability of its own; pass --atoms {listed} to say so.")
+    return notes

@@ -4,7 +4,7 @@ Nothing here changes the caller's arrays.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Literal
 
 import numpy as np
@@ -49,9 +49,10 @@ def read_numbers(x: Any, what: str, *, copy: bool = True) -> Array:
         numbers[np.ma.getmaskarray(x)] = np.nan
         return numbers
     try:
-        array = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
-    except (ValueError, TypeError) as error:
-        raise InvalidSampleError(f"{what} cannot be read as an array of numbers ({error}).") from None
+        array = np.asarray(x.to_numpy() if hasattr(x, "to_numpy") else x)
+    except Exception as error:
+        # Other people's containers can raise anything.
+        raise InvalidSampleError(f"{what} cannot be read as an array of numbers ({_brief(error)}).") from None
     if array.dtype.kind == "O":
         array = _from_objects(array, what)
     if array.dtype.kind not in "iuf":
@@ -61,6 +62,12 @@ def read_numbers(x: Any, what: str, *, copy: bool = True) -> Array:
     return array.astype(np.float64, copy=copy or not array.flags.writeable)
 
 
+def _brief(found: object) -> str:
+    """The text of an object or error, cut if it is long."""
+    text = str(found) if isinstance(found, Exception) else repr(found)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
 def _from_objects(array: NDArray[Any], what: str) -> Array:
     out = np.empty(array.shape)
     for position, entry in np.ndenumerate(array):
@@ -68,13 +75,15 @@ def _from_objects(array: NDArray[Any], what: str) -> Array:
         if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
             out[position] = np.nan
         elif isinstance(entry, (str, bytes, bool, np.bool_, complex)):
-            raise InvalidSampleError(f"{where} is {entry!r}, which is not a real number; convert the values first.")
+            raise InvalidSampleError(
+                f"{where} is {_brief(entry)}, which is not a real number; convert the values first."
+            )
         else:
             try:
                 out[position] = float(entry)
             except OverflowError:
                 out[position] = np.inf
-            except (TypeError, ValueError):
+            except Exception:
                 raise InvalidSampleError(f"{where} is a {type(entry).__name__}, not a number.") from None
     return out
 
@@ -110,8 +119,8 @@ def relative_weights(weights: Array) -> Array:
 
 def check_nan(nan: str) -> None:
     """Raise `InvalidParameterError` unless `nan` is "raise" or "omit"."""
-    if nan not in ("raise", "omit"):
-        raise InvalidParameterError(f'nan must be "raise" or "omit", not {nan!r}.')
+    if not isinstance(nan, str) or nan not in ("raise", "omit"):
+        raise InvalidParameterError(f'nan must be "raise" or "omit", not {_brief(nan)}.')
 
 
 def read_sample(
@@ -231,7 +240,7 @@ def read_samples(
     """
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
         raise InvalidParameterError(f"axis must be a whole number, not {axis!r}.")
-    array = _rectangular(x, "x")
+    array = read_rows(x)
     if array.ndim == 0 or not -array.ndim <= axis < array.ndim:
         raise InvalidSampleError(f"x has shape {array.shape} and so no axis {axis}.")
     rows = np.moveaxis(array, axis, -1)
@@ -241,9 +250,15 @@ def read_samples(
     return _flatten(rows.reshape(flat), relative, shape, ascending=ascending)
 
 
-def _rectangular(x: Any, what: str) -> Array:
-    """Read an array, or a list of sequences padded with NaN to equal length."""
-    if isinstance(x, (list, tuple)) and x and all(np.ndim(entry) == 1 for entry in x):
+def read_rows(x: Any, what: str = "x") -> Array:
+    """Return an array of numbers, made of a list of unequal sequences by padding them with NaN.
+
+    Raises
+    ------
+    InvalidSampleError
+        If `x` does not hold numbers.
+    """
+    if isinstance(x, (list, tuple)) and x and all(_is_row(entry) for entry in x):
         rows = [read_numbers(entry, f"{what}[{i}]") for i, entry in enumerate(x)]
         padded = np.full((len(rows), max(row.size for row in rows)), np.nan)
         for target, row in zip(padded, rows, strict=True):
@@ -252,9 +267,18 @@ def _rectangular(x: Any, what: str) -> Array:
     return read_numbers(x, what, copy=False)
 
 
+def _is_row(entry: Any) -> bool:
+    """Whether an entry is one-dimensional."""
+    try:
+        return np.ndim(entry) == 1
+    except Exception:
+        # Ragged nesting, for which `read_numbers` has a sentence.
+        return False
+
+
 def _weight_rows(weights: ArrayLike | Sequence[ArrayLike], array: Array, axis: int) -> Array:
     """Read weights (..., n), relative to the largest of each sample; 0 for missing values."""
-    found, rows = _rectangular(weights, "weights"), np.moveaxis(array, axis, -1)
+    found, rows = read_rows(weights, "weights"), np.moveaxis(array, axis, -1)
     if found.shape != rows.shape[-1:]:
         found = np.moveaxis(read_weights(found, array.shape), axis, -1)
     return relative_weights(np.where(np.isnan(rows), 0.0, found))
@@ -298,14 +322,17 @@ def read_bounds(bounds: Sequence[float | None] | None) -> Bounds:
     if bounds is None:
         return OPEN
     try:
+        # Bytes unpack to numbers, and sets to numbers in any order.
+        if isinstance(bounds, (str, bytes, bytearray, memoryview, Mapping, Set)):
+            raise TypeError
         lower, upper = bounds
-        if isinstance(lower, str) or isinstance(upper, str):
+        if isinstance(lower, (str, bytes)) or isinstance(upper, (str, bytes)):
             raise TypeError
         a = -math.inf if lower is None else float(lower)
         b = math.inf if upper is None else float(upper)
-    except (TypeError, ValueError):
+    except Exception:
         raise InvalidBoundsError(
-            f"bounds must be a pair (A, B) of numbers or None, such as (0, None); got {bounds!r}."
+            f"bounds must be a pair (A, B) of numbers or None, such as (0, None); got {_brief(bounds)}."
         ) from None
     for end in (a, b):
         if math.isnan(end) or LARGEST_VALUE < abs(end) < math.inf:

@@ -19,6 +19,8 @@ _SQRT_3 = math.sqrt(3.0)
 _LOG_PEAK = math.log(2.0 / math.pi)
 # From here on the mass above y is 2 / (3 pi y^3) to the last bit.
 _CUBIC_FROM = 1e50
+# What lies beyond adds 1e-100 to the second moment; without a limit, bounds of 1e300 overflow.
+_FAR_END = 1e100
 # Below this mass Newton's method runs in log y, otherwise in the angle.
 _SMALL_MASS = 0.1
 # Both converge quadratically and from one side; the worst start needs seven steps to the last bit.
@@ -270,8 +272,8 @@ def _upper_quantile(log_q: Array) -> Array:
 def _moments(lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> tuple[Array, Array]:
     """Mean, as a distance from the location, and variance of the truncated t, in units of sqrt 3 scales."""
     start, end = _standard(lower, location, scale), _standard(upper, location, scale)
-    low, high, gap = _ends(lower, upper, location, scale)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    low, high, gap = _without_far_ends(*_ends(lower, upper, location, scale))
+    with np.errstate(all="ignore"):
         # One side of the mirror image where the upper bound is the finite one; without bounds, the whole line.
         first, second = _upper_moments(np.where(np.isfinite(lower), start, -end))
         first = np.where(np.isfinite(lower), first, -first)
@@ -290,6 +292,13 @@ def _moments(lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: Arr
     both = _has_both(lower, upper)
     variance = np.where(both, np.where(narrow, spread, square - centre * centre), second - first * first)
     return np.where(both, centre, first), variance
+
+
+def _without_far_ends(low: Array, high: Array, gap: Array) -> tuple[Array, Array, Array]:
+    """Ends on both sides of the location, moved to where what lies beyond adds nothing to a moment."""
+    around = (low < 0.0) & (high > 0.0) & ((low < -_FAR_END) | (high > _FAR_END))
+    start, end = np.maximum(low, -_FAR_END), np.minimum(high, _FAR_END)
+    return np.where(around, start, low), np.where(around, end, high), np.where(around, end - start, gap)
 
 
 def _second_integral(y: Array) -> Array:

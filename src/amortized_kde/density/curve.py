@@ -70,5 +70,5 @@ class Curve:
             return np.zeros(a.size)
         nearest = np.clip(back.location, a, b)
         height = self.epsilon * np.exp(back.log_density(nearest)) * (b - a > finest * back.scale)
-        bend = 2.5 * (b - a) ** 2 / (3.0 * back.scale**2 + (nearest - back.location) ** 2)
+        bend = 2.5 * (b - a) ** 2 / (3.0 * back.scale * back.scale + (nearest - back.location) ** 2)
         return np.asarray(height * np.minimum(bend, most))

@@ -10,27 +10,30 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from amortized_kde._types import Array, Index
+from amortized_kde._types import Array
 from amortized_kde.data.reading import Nan, read_bounds, read_numbers, read_sample
 from amortized_kde.data.sample import Sample, effective_size
 from amortized_kde.data.support import Bounds, check_inside, working_domain
-from amortized_kde.density import html, moments, plotting, shape
+from amortized_kde.density import html, moments, plotting, shape, units
 from amortized_kde.density.background import Background
 from amortized_kde.density.curve import Curve
-from amortized_kde.density.entropy import entropy
+from amortized_kde.density.entropy import check_resolved, entropy
 from amortized_kde.density.extrema import FINE_BELOW, Extrema, all_extrema, prominent_extrema
 from amortized_kde.density.kernel_sum import KernelSum
 from amortized_kde.density.kernels import BINNED_FROM, Ladder, SingleBandwidth
 from amortized_kde.density.modes import PROMINENCE, Modes, modes_among
-from amortized_kde.density.storage import Parts, load_parts, save_parts
-from amortized_kde.errors import InvalidParameterError, MissingExtraError
+from amortized_kde.density.parts import Parts, check_background, check_bandwidths, check_shares, read_anchors
+from amortized_kde.density.storage import load_parts, save_parts
+from amortized_kde.density.units import in_ordinary_units, ordinary_parts
+from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError
+from amortized_kde.numerics.floats import quiet
 from amortized_kde.numerics.threads import run_in_pieces
 
-# Float32 softmax outputs sum to 1 only this closely; shares are divided by their sum.
-_SUM_TOLERANCE = 1e-5
-# Quantiles between which entropy is integrated: without a bound, what lies farther out is worth 1e-14 nats.
-_ENTROPY_TAILS = np.array([0.0, 1e-16, 1e-3, 0.1, 0.3, 0.5])
+# Quantiles between which entropy is integrated: what lies farther out is worth 1e-14 nats.
+_ENTROPY_TAILS = np.array([1e-16, 1e-3, 0.1, 0.3, 0.5])
 
+# Draws or grid points in one array: 8 GB.
+_MOST_NUMBERS = 1 << 30
 # Points at which the search for modes starts; more would only be evaluated, fewer be added again.
 _STARTS = 65
 
@@ -81,6 +84,7 @@ class KernelDensity:
 
     _parts: Parts
 
+    @quiet
     def __init__(
         self,
         x: ArrayLike,
@@ -94,6 +98,7 @@ class KernelDensity:
         self.__setstate__(_single_parts(sample, bandwidth, read_bounds(bounds), None, "given"))
 
     @classmethod
+    @quiet
     def from_sample(
         cls, sample: Sample, bandwidth: float, bounds: Bounds, *, domain: Bounds | None = None, method: str = "given"
     ) -> Self:
@@ -101,6 +106,7 @@ class KernelDensity:
         return cls._from_parts(_single_parts(sample, bandwidth, bounds, domain, method))
 
     @classmethod
+    @quiet
     def from_ladder(
         cls,
         sample: Sample,
@@ -150,14 +156,13 @@ class KernelDensity:
         points = sample.values
         check_inside(points, bounds)
         h = read_numbers(bandwidths, "bandwidths")
-        if h.ndim != 1 or h.size == 0 or not (np.all((h > 0.0) & (h < math.inf)) and np.all(np.diff(h) > 0.0)):
-            raise InvalidParameterError("the bandwidths of a ladder must be positive, finite and ascending.")
-        ranks = None if anchors is None else _read_anchors(anchors, points.size)
+        check_bandwidths(h)
+        ranks = None if anchors is None else read_anchors(anchors, points.size)
         w = _read_shares(shares, (h.size, points.size if ranks is None else ranks.size))
-        _check_background(epsilon, background, bounds)
-        return cls._from_parts(
-            Parts(points, _weights(sample), h, w, float(epsilon), background, bounds, domain, method, ranks)
-        )
+        check_background(epsilon, background, bounds)
+        parts = Parts(points, _weights(sample), h, w, float(epsilon), background, bounds, domain, method, ranks)
+        ordinary_parts(parts)
+        return cls._from_parts(parts)
 
     @classmethod
     def _from_parts(cls, parts: Parts) -> Self:
@@ -175,6 +180,7 @@ class KernelDensity:
                 part.flags.writeable = False
         object.__setattr__(self, "_parts", parts)
 
+    @quiet
     def smoothed(self, factor: float) -> Self:
         """Return the density with every bandwidth times a positive `factor`: above 1 smoother, below 1 rougher.
 
@@ -192,7 +198,13 @@ class KernelDensity:
         return self._from_parts(self._parts._replace(bandwidths=bandwidths, method="given"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the density to a file in NumPy's npz format; no pickle is involved."""
+        """Write the density to a file in NumPy's npz format; no pickle is involved.
+
+        Raises
+        ------
+        UnwritableFileError
+            If the file cannot be written; what was there before is then unchanged.
+        """
         save_parts(self._parts, path)
 
     @classmethod
@@ -202,13 +214,9 @@ class KernelDensity:
         Raises
         ------
         UnreadableFileError
-            If the file does not exist, holds no density, or has a newer format.
+            If the file does not exist, is damaged, has another format, or holds parts that make no density.
         """
-        parts = load_parts(path)
-        if parts.shares is None:
-            sample, bandwidth = Sample(parts.points, parts.weights), float(parts.bandwidths[0])
-            return cls.from_sample(sample, bandwidth, parts.bounds, domain=parts.domain, method=parts.method)
-        return cls._from_parts(parts)
+        return cls._from_parts(load_parts(path))
 
     @property
     def points(self) -> Array:
@@ -301,10 +309,11 @@ class KernelDensity:
         low = float(self.points[0]) - margin if lower == -math.inf else lower
         return (low, float(self.points[0]) + margin if upper == math.inf else upper)
 
+    @in_ordinary_units(units.places)
     def grid(self, count: int = 512) -> Array:
         """Return `count` even arguments that show the density: the data and four local bandwidths around them."""
-        if not isinstance(count, (int, np.integer)) or count < 2:
-            raise InvalidParameterError(f"a grid needs at least 2 points, not {count!r}.")
+        if not isinstance(count, (int, np.integer)) or not 2 <= count <= _MOST_NUMBERS:
+            raise InvalidParameterError(f"a grid needs at least 2 points and at most {_MOST_NUMBERS}, not {count!r}.")
         parts, (lower, upper) = self._parts, self._parts.bounds
         if parts.shares is None:
             low, high = parts.points[[0, -1]] + 4.0 * self.bandwidth * np.array([-1.0, 1.0])
@@ -313,6 +322,12 @@ class KernelDensity:
             low = -shape.outermost(parts.points, log_bandwidths, parts.anchors, -1.0)
             high = shape.outermost(parts.points, log_bandwidths, parts.anchors, 1.0)
         return np.linspace(max(lower, low), min(upper, high), count)
+
+    @cached_property
+    def _ordinary(self) -> tuple["KernelDensity", float] | None:
+        """The density in units in which its numbers are ordinary, and these; None if the data's are."""
+        found = ordinary_parts(self._parts)
+        return None if found is None else (KernelDensity._from_parts(found[0]), found[1])
 
     @cached_property
     def _kernels(self) -> KernelSum:
@@ -338,8 +353,11 @@ class KernelDensity:
         run_in_pieces(evaluate_piece, flat.size, operations=operations, threads=threads)
         return float(out[0]) if given.ndim == 0 else out.reshape(given.shape)
 
+    @in_ordinary_units(units.log_densities, of_places=True)
     def logpdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the natural logarithm of the density, minus infinity outside the bounds.
+
+        Inside it is finite: where it is below -1.8e308, the lowest float64, it is that.
 
         Parameters
         ----------
@@ -359,6 +377,7 @@ class KernelDensity:
         """
         return self._evaluate(self._kernels.log_density, y, threads, effort=1.0)
 
+    @in_ordinary_units(units.densities, of_places=True)
     def pdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the density, the exponential of `logpdf`; parameters as there.
 
@@ -376,6 +395,7 @@ class KernelDensity:
             found[missing] = np.exp(logs)
         return float(found) if given.ndim == 0 else found
 
+    @quiet
     def cdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the probability of values up to `y`; parameters as in `logpdf`.
 
@@ -386,18 +406,22 @@ class KernelDensity:
         """
         return _exp(self.logcdf(y, threads=threads))
 
+    @quiet
     def sf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the probability of values above `y`, accurate where it is tiny; parameters as in `logpdf`."""
         return _exp(self.logsf(y, threads=threads))
 
+    @in_ordinary_units(units.probabilities, of_places=True)
     def logcdf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the natural logarithm of `cdf`, exact where `cdf` underflows; parameters as in `logpdf`."""
         return self._evaluate(self._kernels.log_cdf, y, threads, effort=0.2)
 
+    @in_ordinary_units(units.probabilities, of_places=True)
     def logsf(self, y: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the natural logarithm of `sf`, exact where `sf` underflows; parameters as in `logpdf`."""
         return self._evaluate(self._kernels.log_sf, y, threads, effort=0.2)
 
+    @in_ordinary_units(units.places)
     def ppf(self, p: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the quantile: the x with cdf(x) = p to 1e-12, or to the spacing of float64 at x if that is coarser.
 
@@ -413,6 +437,7 @@ class KernelDensity:
         """
         return self._evaluate(self._kernels.quantile, _read_probabilities(p), threads, effort=0.2)
 
+    @in_ordinary_units(units.places)
     def isf(self, q: ArrayLike, *, threads: int | None = None) -> Any:
         """Return the upper quantile: the x with sf(x) = q, as accurate in the far upper tail as `ppf` in the lower.
 
@@ -425,20 +450,19 @@ class KernelDensity:
         """
         return self._evaluate(self._kernels.upper_quantile, _read_probabilities(q), threads, effort=0.2)
 
+    @in_ordinary_units(units.places)
     def sample(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator | int | None = None) -> Any:
         """Draw from the density, exactly and inside the bounds: an array of shape `size`, or a float without it.
 
-        `rng` is a generator or a seed; the same seed gives the same draws.
+        `rng` is a generator or a seed; the same seed gives the same draws. At most 2^30 draws at a time.
 
         Examples
         --------
         >>> KernelDensity([0.0, 1.0], bandwidth=0.1, bounds=(0, 1)).sample(3, rng=1).shape
         (3,)
         """
-        sides = () if size is None else np.atleast_1d(size)
-        if not all(isinstance(side, np.integer) and side >= 0 for side in sides):
-            raise InvalidParameterError(f"size must be a whole number or several of them, not {size!r}.")
-        draws = self._kernels.draw(int(np.prod(sides)), np.random.default_rng(rng))
+        count = _read_size(size)
+        draws = self._kernels.draw(count, _read_rng(rng))
         return float(draws[0]) if size is None else draws.reshape(size)
 
     def rvs(
@@ -465,10 +489,12 @@ class KernelDensity:
         """Return the bounds, infinite where a side is open."""
         return self._parts.bounds.lower, self._parts.bounds.upper
 
+    @in_ordinary_units(units.places)
     def mean(self) -> float:
         """Return the expectation of the density, exactly: the kernels' truncated means, weighted by their masses."""
         return moments.mean(self._kernels.for_moments)
 
+    @in_ordinary_units(units.places)
     def std(self) -> float:
         """Return the standard deviation of the density, exactly: with the kernels' width and truncated at the bounds.
 
@@ -483,28 +509,37 @@ class KernelDensity:
         return moments.std(self._kernels.for_moments)
 
     def var(self) -> float:
-        """Return the variance of the density: the square of `std`."""
-        return self.std() ** 2
+        """Return the variance of the density: the square of `std`, infinite if that is above 1.3e154."""
+        std = self.std()
+        return std * std
 
     def median(self) -> float:
         """Return the median of the density, its quantile at 1/2."""
         return float(self.ppf(0.5))
 
+    @in_ordinary_units(units.entropies)
     def entropy(self) -> float:
         r"""Return the differential entropy :math:`-\int q \log q`, in nats as SciPy's; divide by log 2 for bits.
 
         It is the density's expected score of itself. By quadrature to 1e-9, from the density at some ten thousand
         arguments, and at more if there are thousands of separate peaks. Where the spacing of float64 numbers is a
-        noticeable part of a bandwidth it is less accurate, and NaN where no digit would be right.
+        noticeable part of a bandwidth it is less accurate.
+
+        Raises
+        ------
+        PrecisionError
+            If no digit would be right, or if there are too many separate peaks to integrate.
 
         Examples
         --------
         >>> round(KernelDensity([0.0], bandwidth=1.0).entropy(), 10)  # log(2 pi e) / 2
         1.4189385332
         """
+        check_resolved(self.points, self.weights, self.local_bandwidths)
         edges = np.unique([self.ppf(_ENTROPY_TAILS), self.isf(_ENTROPY_TAILS)])
-        return entropy(self.logpdf, self.cdf, edges[np.isfinite(edges)])
+        return entropy(self.logpdf, self.cdf, edges)
 
+    @quiet
     def interval(
         self, confidence: ArrayLike, *, kind: Literal["equal-tailed", "highest-density"] = "equal-tailed"
     ) -> tuple[Any, Any]:
@@ -526,6 +561,7 @@ class KernelDensity:
             return shape.shortest_interval(self.ppf, _read_mass(confidence))
         raise InvalidParameterError(f'kind must be "equal-tailed" or "highest-density", not {kind!r}.')
 
+    @in_ordinary_units(units.places)
     def region(self, mass: float) -> Array:
         """Return the smallest set that holds the probability `mass`, as disjoint intervals of shape (k, 2).
 
@@ -533,6 +569,7 @@ class KernelDensity:
         """
         return shape.highest_density_region(self._quick_logpdf, self.cdf, self._turning_points, _read_mass(mass))
 
+    @in_ordinary_units(units.modes)
     def modes(self, *, prominence: float = PROMINENCE) -> Modes:
         """Return the modes: local maxima with their places, heights, prominences and masses.
 
@@ -564,7 +601,7 @@ class KernelDensity:
         >>> d.modes(prominence=0.5).places.round(4)
         array([1.5])
         """
-        given = read_numbers(prominence, "the prominence")
+        given = _read_option(prominence)
         if given.ndim != 0 or not 0.0 <= given <= 1.0:
             raise InvalidParameterError(f"the prominence must lie between 0 and 1, not {prominence!r}.")
         if given < FINE_BELOW:
@@ -659,7 +696,9 @@ def _single_parts(sample: Sample, bandwidth: float, bounds: Bounds, domain: Boun
     h = read_numbers(bandwidth, "bandwidth")
     if h.ndim != 0 or not 0.0 < h < math.inf:
         raise InvalidParameterError(f"the bandwidth must be a single positive finite number, not {bandwidth!r}.")
-    return Parts(sample.values, _weights(sample), h.reshape(1), None, 0.0, None, bounds, domain, method)
+    parts = Parts(sample.values, _weights(sample), h.reshape(1), None, 0.0, None, bounds, domain, method)
+    ordinary_parts(parts)
+    return parts
 
 
 def _weights(sample: Sample) -> Array:
@@ -670,33 +709,41 @@ def _weights(sample: Sample) -> Array:
     return np.full(n, 1.0 / n) if n < BINNED_FROM else np.broadcast_to(1.0 / n, n)
 
 
-def _read_anchors(anchors: ArrayLike, n: int) -> Index:
-    ranks = np.array(anchors)
-    if ranks.ndim != 1 or ranks.dtype.kind not in "iu" or ranks.size < 2 or not np.all(np.diff(ranks) > 0):
-        raise InvalidParameterError("anchors must be ranks of points, ascending whole numbers.")
-    if ranks[0] != 0 or ranks[-1] != n - 1:
-        raise InvalidParameterError(f"the first anchor must be 0 and the last {n - 1}, not {ranks[0]} and {ranks[-1]}.")
-    return ranks.astype(np.int64)
-
-
 def _read_shares(shares: ArrayLike, shape: tuple[int, int]) -> Array:
+    """Shares, divided by their sums."""
     w = read_numbers(shares, "shares")
-    if w.shape != shape:
-        raise InvalidParameterError(f"shares of {shape[0]} rungs and {shape[1]} points need that shape, not {w.shape}.")
-    total = w.sum(axis=0)
-    if w.min() < 0.0 or not np.all(np.abs(total - 1.0) <= _SUM_TOLERANCE):
-        raise InvalidParameterError("shares must not be negative, and for each point they must sum to 1.")
-    w /= total
+    check_shares(w, shape)
+    w /= w.sum(axis=0)
     return w
 
 
-def _check_background(epsilon: float, background: Background | None, bounds: Bounds) -> None:
-    if not 0.0 <= epsilon < 1.0:
-        raise InvalidParameterError(f"epsilon must lie in [0, 1), not {epsilon!r}.")
-    if background is None and epsilon > 0.0:
-        raise InvalidParameterError(f"a density with epsilon = {epsilon:g} needs a background.")
-    if background is not None and (background.lower, background.upper) != tuple(bounds):
-        raise InvalidParameterError(f"the background's bounds are not those of the density, {tuple(bounds)}.")
+def _read_option(given: ArrayLike) -> Array:
+    """A number; NaN for what is none."""
+    try:
+        return read_numbers(given, "the option")
+    except InvalidSampleError:
+        return np.array(math.nan)
+
+
+def _read_size(size: int | tuple[int, ...] | None) -> int:
+    """The number of draws in an array of this shape."""
+    sides = () if size is None else (size,) if isinstance(size, (int, np.integer)) else size
+    whole = isinstance(sides, (tuple, list, np.ndarray)) and all(
+        isinstance(side, (int, np.integer)) and not isinstance(side, bool) and side >= 0 for side in sides
+    )
+    if not whole:
+        raise InvalidParameterError(f"size must be a whole number or several of them, not {str(size)[:100]}.")
+    count = math.prod(int(side) for side in sides)
+    if count > _MOST_NUMBERS:
+        raise InvalidParameterError(f"{count} draws are too many at a time; draw at most {_MOST_NUMBERS} in one call.")
+    return count
+
+
+def _read_rng(rng: np.random.Generator | int | None) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(f"rng must be a generator, or a whole number of at least 0 ({error}).") from None
 
 
 def _read_probabilities(p: ArrayLike) -> Array:

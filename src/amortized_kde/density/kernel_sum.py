@@ -66,10 +66,11 @@ class Mixture:
         return math.log(self.epsilon) + function(self.background, x)
 
     def log_density(self, x: Array) -> Array:
-        """Return the natural log-density, minus infinity outside the bounds."""
+        """Return the natural log-density, minus infinity outside the bounds and at infinity only."""
         background = self._log_background(Background.log_density, x)
         log = mixture.log_density(self._peaks, x, background, condensed=self.is_condensed)
-        return np.asarray(np.where((x < self.bounds.lower) | (x > self.bounds.upper), -math.inf, log))
+        outside = (x < self.bounds.lower) | (x > self.bounds.upper) | np.isinf(x)
+        return np.asarray(np.where(outside, -math.inf, np.maximum(log, tails.LOWEST_LOG)))
 
     def log_cdf(self, x: Array) -> Array:
         """Return the natural logarithm of the probability below."""

@@ -15,6 +15,7 @@ from scipy.special import erf, erfinv, ndtr
 from amortized_kde._types import Array, Index
 from amortized_kde.data.support import Bounds
 from amortized_kde.numerics import gather
+from amortized_kde.numerics.condense import finest_bandwidth
 
 Tail = Literal["lower", "upper"]
 
@@ -92,6 +93,8 @@ class SingleBandwidth:
 
     def condensed(self, cells_per_bandwidth: float, threads: int | None) -> list[Kernels]:
         """Return fewer kernels for every rung, made from cells of this width."""
+        if self.bandwidth < finest_bandwidth(self.points):
+            return [_merged(self._kernels)]
         ends, width = np.array([0, self.points.size - 1]), self.bandwidth / cells_per_bandwidth
         cells = gather.gather(self.points, collapse_equal(self.weights), ends, width, threads=threads)
         places, masses = gather.kernels_of(cells, np.ones(2))
@@ -161,9 +164,13 @@ class Ladder:
     def condensed(self, cells_per_bandwidth: float, threads: int | None) -> list[Kernels]:
         """Return fewer kernels for every rung, made from cells of this width."""
         assert self.anchors is not None
-        rungs, width = [], self.bandwidths[0] / cells_per_bandwidth
+        fine = int(np.searchsorted(self.bandwidths, finest_bandwidth(self.points)))
+        rungs = [_merged(self.rung(k)) for k in range(fine)]
+        if fine == self.bandwidths.size:
+            return rungs
+        width = self.bandwidths[fine] / cells_per_bandwidth
         cells = gather.gather(self.points, collapse_equal(self.weights), self.anchors, width, threads=threads)
-        for h, row in zip(self.bandwidths, self.shares, strict=True):
+        for h, row in zip(self.bandwidths[fine:], self.shares[fine:], strict=True):
             # Cells are widened once they are less than half as wide as this bandwidth allows.
             if h / cells_per_bandwidth >= 2.0 * width:
                 width = h / cells_per_bandwidth
@@ -185,6 +192,14 @@ class Ladder:
 
 
 KernelSource = SingleBandwidth | Ladder
+
+
+def _merged(kernels: Kernels) -> Kernels:
+    """One kernel for each place."""
+    if not kernels.places.size:
+        return kernels
+    first = np.flatnonzero(np.append(True, kernels.places[1:] > kernels.places[:-1]))
+    return Kernels(kernels.places[first], np.add.reduceat(kernels.coefficients, first))
 
 
 def collapse_equal(weights: Array) -> Array:

@@ -12,6 +12,9 @@ from amortized_kde._types import Array
 from amortized_kde.density.kernel_sum import Mixture
 from amortized_kde.density.kernels import mass_between
 
+# Places farther from the mean than this many bandwidths give the unit of the squares.
+_FAR = 1e100
+
 
 def _density_difference(a: Array, b: Array) -> Array:
     """phi(a) - phi(b) for a <= 0 <= b, accurate relative to itself however close the two are."""
@@ -50,8 +53,10 @@ def mean(mixture: Mixture) -> float:
 def std(mixture: Mixture) -> float:
     """Return the standard deviation: the root of the mean square about the common mean."""
     places, h, a, b = _ends(mixture)
-    # In units of the largest bandwidth no square overflows or underflows.
+    # In units of the largest bandwidth no square overflows or underflows, unless the places are far apart for it.
     unit, centre = float(mixture.rungs.bandwidths.max()), mean(mixture)
+    farthest = float(np.abs(places - centre).max())
+    unit = unit if farthest < _FAR * unit else farthest
     off, h = (places - centre) / unit, h / unit
     squares = off * off * mass_between(a, b) + 2.0 * off * h * _density_difference(a, b) + h * h * _central_square(a, b)
     broad = 0.0

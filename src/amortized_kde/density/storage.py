@@ -1,83 +1,174 @@
-"""The parts of a density, and the file that keeps them (NumPy's npz format, without pickle)."""
+"""Write a density to a file and read it back (NumPy's npz format, uncompressed and without pickle).
 
+A file may come from anywhere. It must have exactly the arrays of `_TYPES`, and each entry of the archive exactly the
+bytes that its shape needs, so that no more memory is taken than the file is long; then the parts are checked as if a
+caller had given them.
+"""
+
+import io
+import math
 import os
+import secrets
+import stat
+from contextlib import suppress
 from dataclasses import astuple
-from typing import Any, NamedTuple
-from zipfile import BadZipFile
+from typing import IO, Any, Literal
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
+from numpy.typing import NDArray
 
-from amortized_kde._types import Array, Index
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.background import Background
-from amortized_kde.errors import UnreadableFileError
+from amortized_kde.density.parts import Parts, check_parts
+from amortized_kde.errors import AmortizedKdeError, InvalidParameterError, UnreadableFileError, UnwritableFileError
 
-# Format 1 has one bandwidth, 2 a ladder, 3 shares at anchors. Each density is written in the first that can hold it.
-_COMMON = {"points", "weights", "bounds", "domain", "method"}
-_LADDER = _COMMON | {"bandwidths", "shares", "epsilon", "background"}
-_NAMES = {1: _COMMON | {"bandwidth"}, 2: _LADDER, 3: _LADDER | {"anchors"}}
-
-
-class Parts(NamedTuple):
-    """What a density is made of: ascending points (n,), weights that sum to 1, and ascending bandwidths (rungs,).
-
-    Shares are (rungs, n), or (rungs, anchors) at the points with the ranks `anchors` and linear in rank in between;
-    None for the paper's form with one bandwidth. `domain` is None unless it was given.
-    """
-
-    points: Array
-    weights: Array
-    bandwidths: Array
-    shares: Array | None
-    epsilon: float
-    background: Background | None
-    bounds: Bounds
-    domain: Bounds | None
-    method: str
-    anchors: Index | None = None
+FORMAT = 4
+# Kind of each array's entries. What a density has not (shares, background, domain, anchors) is an empty array.
+_TYPES = {
+    "format": "i",
+    "points": "f",
+    "weights": "f",
+    "bandwidths": "f",
+    "shares": "f",
+    "epsilon": "f",
+    "background": "f",
+    "bounds": "f",
+    "domain": "f",
+    "method": "U",
+    "anchors": "i",
+}
+_NUMPY_TYPES = {"i": np.dtype("<i8"), "f": np.dtype("<f8")}
+_LONGEST_METHOD = 10_000
 
 
 def save_parts(parts: Parts, path: str | os.PathLike[str]) -> None:
-    """Write the parts to a file."""
+    """Write the parts to a file, in one move: a full disk leaves what was there before."""
+    background = () if parts.background is None else astuple(parts.background)
     stored: dict[str, Any] = {
+        "format": np.array(FORMAT, "<i8"),
         "points": parts.points,
         "weights": parts.weights,
+        "bandwidths": parts.bandwidths,
+        "shares": np.empty((0, 0)) if parts.shares is None else parts.shares,
+        "epsilon": np.array(parts.epsilon),
+        "background": np.array(background, float),
         "bounds": np.array(parts.bounds),
-        "domain": np.array(parts.domain if parts.domain is not None else ()),
-        "method": parts.method,
+        "domain": np.array(() if parts.domain is None else parts.domain, float),
+        "method": np.array(parts.method),
+        "anchors": np.empty(0, np.int64) if parts.anchors is None else parts.anchors,
     }
-    if parts.shares is None:
-        stored |= {"format": 1, "bandwidth": parts.bandwidths[0]}
-    else:
-        background = () if parts.background is None else astuple(parts.background)
-        stored |= {"format": 2, "bandwidths": parts.bandwidths, "shares": parts.shares}
-        stored |= {"epsilon": parts.epsilon, "background": np.array(background)}
-    if parts.anchors is not None:
-        stored |= {"format": 3, "anchors": parts.anchors}
-    with open(path, "wb") as file:
-        np.savez(file, **stored)
+    name = _name(path)
+    try:
+        _write(os.path.realpath(name), stored)
+    except (OSError, ValueError) as error:
+        raise UnwritableFileError(f"the density cannot be written to {name} ({error}).") from None
+
+
+def _name(path: str | os.PathLike[str]) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise InvalidParameterError(f"a file is given by its name, not by a {type(path).__name__}.") from None
+
+
+def _write(path: str, stored: dict[str, Any]) -> None:
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        # Devices and pipes cannot be replaced; a folder fails here.
+        with open(path, "wb") as file:
+            np.savez(file, **stored)
+        return
+    temporary = f"{path}.{secrets.token_hex(4)}.part"
+    try:
+        with open(temporary, "xb") as file:
+            np.savez(file, **stored)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 def load_parts(path: str | os.PathLike[str]) -> Parts:
     """Read the parts that `save_parts` wrote, or raise an `UnreadableFileError`."""
+    name = _name(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            stored = {name: file[name] for name in file.files}
-        saved_format = int(stored["format"])
-    except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile) as error:
-        raise UnreadableFileError(f"{os.fspath(path)} cannot be read as a saved density ({error}).") from None
-    if saved_format not in _NAMES or not stored.keys() >= _NAMES[saved_format]:
-        raise UnreadableFileError(f"{os.fspath(path)} is not a density saved in format 1, 2 or 3.")
-    background, domain = stored.get("background", np.empty(0)), stored["domain"]
+        # Opening a pipe would wait for ever.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UnreadableFileError("it is not a regular file")
+        with open(path, "rb") as file:
+            return _read(file)
+    except AmortizedKdeError as error:
+        raise UnreadableFileError(f"{name} holds no valid density: {str(error).rstrip('.')}.") from None
+    except Exception as error:
+        # Damaged bytes make zipfile and NumPy raise nearly anything, even MemoryError and NotImplementedError.
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise UnreadableFileError(f"{name} cannot be read as a saved density ({reason}).") from None
+
+
+def _read(file: IO[bytes]) -> Parts:
+    with ZipFile(file) as archive:
+        entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
+        _check_entries(entries, len(archive.infolist()), os.fstat(file.fileno()).st_size)
+        stored = {name: _read_array(archive, entries[name], kind) for name, kind in _TYPES.items()}
+    parts = _parts_of(stored)
+    check_parts(parts)
+    return parts
+
+
+def _check_entries(entries: dict[str, ZipInfo], count: int, file_size: int) -> None:
+    if "format" not in entries or "points" not in entries:
+        raise UnreadableFileError("it is no file that KernelDensity.save wrote")
+    if entries.keys() != _TYPES.keys() or count != len(_TYPES):
+        raise UnreadableFileError(f"it is not in format {FORMAT}, which this version writes; save the density again")
+    if any(entry.compress_type != ZIP_STORED or entry.flag_bits & 1 for entry in entries.values()):
+        raise UnreadableFileError("its entries are compressed or encrypted, which those of a saved density are not")
+    if sum(entry.file_size for entry in entries.values()) > file_size:
+        raise UnreadableFileError("its entries claim more bytes than the file has")
+
+
+def _read_array(archive: ZipFile, entry: ZipInfo, kind: str) -> NDArray[Any]:
+    data = archive.read(entry)
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        raise UnreadableFileError(f"the array {entry.filename} has another version of NumPy's format")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    wanted = dtype.kind == "U" if kind == "U" else dtype == _NUMPY_TYPES[kind]
+    if not wanted or any(side < 0 for side in shape):
+        raise UnreadableFileError(f"the array {entry.filename} has entries of type {dtype}")
+    if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
+        raise UnreadableFileError(f"the array {entry.filename} does not have the bytes of its shape {shape}")
+    order: Literal["F", "C"] = "F" if fortran else "C"
+    return np.asarray(np.frombuffer(data, dtype, offset=stream.tell()).reshape(shape, order=order), order="C")
+
+
+def _parts_of(stored: dict[str, NDArray[Any]]) -> Parts:
+    for name in ("format", "epsilon", "method"):
+        if stored[name].shape != ():
+            raise UnreadableFileError(f"{name} must be a single entry")
+    if stored["format"] != FORMAT:
+        raise UnreadableFileError(f"it has format {stored['format']}, and this version reads {FORMAT} only")
+    method, anchors, shares = str(stored["method"]), stored["anchors"], stored["shares"]
+    if len(method) > _LONGEST_METHOD:
+        raise UnreadableFileError("the name of its method is too long")
+    background = _numbers(stored["background"], (0, 4))
+    domain = _numbers(stored["domain"], (0, 2))
     return Parts(
         points=stored["points"],
         weights=stored["weights"],
-        bandwidths=stored["bandwidth"].reshape(1) if saved_format == 1 else stored["bandwidths"],
-        shares=stored.get("shares"),
-        epsilon=float(stored.get("epsilon", 0.0)),
-        background=Background(*map(float, background)) if background.size else None,
-        bounds=Bounds(*map(float, stored["bounds"])),
-        domain=Bounds(*map(float, domain)) if domain.size else None,
-        method=str(stored["method"]),
-        anchors=stored.get("anchors"),
+        bandwidths=stored["bandwidths"],
+        shares=None if shares.shape == (0, 0) else shares,
+        epsilon=float(stored["epsilon"]),
+        background=Background(*background) if background else None,
+        bounds=Bounds(*_numbers(stored["bounds"], (2,))),
+        domain=Bounds(*domain) if domain else None,
+        method=method,
+        anchors=None if anchors.shape == (0,) else anchors,
     )
+
+
+def _numbers(array: NDArray[Any], sizes: tuple[int, ...]) -> list[float]:
+    if array.ndim != 1 or array.size not in sizes:
+        raise UnreadableFileError(f"an array has shape {array.shape} instead of {sizes[-1]} numbers")
+    return [float(number) for number in array]

@@ -5,8 +5,8 @@ cells without an answer, if `options` say so.
 """
 
 import math
-import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from amortized_kde._outcome import OK, Selection
 from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
+from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.ensembles.estimates import Estimates, estimate_runs
+from amortized_kde.ensembles.mixing import finish
 from amortized_kde.ensembles.options import (
     Ensembles,
     Members,
@@ -24,7 +26,7 @@ from amortized_kde.ensembles.options import (
     read_ensembles,
     read_observations,
 )
-from amortized_kde.errors import BadRowsWarning, InvalidParameterError
+from amortized_kde.errors import BadRowsWarning, InvalidParameterError, warn_caller
 from amortized_kde.estimate import warn_of_rows
 from amortized_kde.numerics.cells import Arguments
 from amortized_kde.numerics.streams import stream_words, uniforms_at
@@ -32,6 +34,8 @@ from amortized_kde.numerics.streams import stream_words, uniforms_at
 _LN2 = math.log(2.0)
 # The stream from which randomised PIT values are drawn.
 _PIT_PURPOSE = 8
+# Distance of a PIT value at an atom from 0 and 1: that of the largest float64 below 1.
+_LEAST = 2.0**-53
 
 
 def densities(x: Members, at: ArrayLike, *, options: Options) -> Array:
@@ -110,16 +114,31 @@ def score_parts_of(ensembles: Ensembles, y: Array) -> tuple[Array, Array, Index]
     return occurrence, amount, codes
 
 
-def crps(x: Members, obs: ArrayLike, *, options: Options) -> Array:
-    """Return continuous ranked probability scores in data units."""
+def crps(x: Members, obs: ArrayLike, *, options: Options, window: Bounds = OPEN) -> Array:
+    """Return continuous ranked probability scores in data units, of thresholds in a window."""
     ensembles = read_ensembles(x, options)
+    values, codes = crps_of(ensembles, read_observations(obs, ensembles), window)
+    return _warned(ensembles, codes, values, ensembles.shape)
+
+
+def crps_of(ensembles: Ensembles, y: Array, window: Bounds = OPEN) -> tuple[Array, Index]:
+    """Return the scores of ensembles already read, (cells,), and the cells' codes."""
     atom_probability, _ = _atom_probability(ensembles)
 
-    def evaluate(estimates: Estimates, y: Array, cells: slice) -> Array:
-        return estimates.crps(y, options.atoms, atom_probability[cells])
+    def evaluate(estimates: Any, y: Array, cells: slice) -> Array:
+        return np.asarray(estimates.crps(y, ensembles.options.atoms, atom_probability[cells], window))
 
-    values, codes = _by_run(ensembles, evaluate, read_observations(obs, ensembles))
-    return _warned(ensembles, codes, values, ensembles.shape)
+    return _by_run(ensembles, evaluate, y)
+
+
+def brier_scores(x: Members, thresholds: ArrayLike, obs: ArrayLike, *, options: Options) -> Array:
+    """Return Brier scores of exceeding thresholds."""
+    ensembles = read_ensembles(x, options)
+    rows, shape = read_arguments(thresholds, "thresholds", ensembles)
+    y = read_observations(obs, ensembles)[:, None]
+    found, codes = _probability(ensembles, rows, above=True)
+    missing = np.isnan(y) | np.isnan(rows)
+    return _warned(ensembles, codes, np.where(missing, math.nan, (found - (y > rows)) ** 2), shape)
 
 
 def pit(x: Members, obs: ArrayLike, cells: Index | None = None, *, options: Options, seed: int) -> Array:
@@ -136,7 +155,24 @@ def pit(x: Members, obs: ArrayLike, cells: Index | None = None, *, options: Opti
     # Number -1, no atom, is the last column.
     jumps = np.append(_atom_probability(ensembles)[0], np.zeros((y.size, 1)), axis=1)
     jump = np.where(atom >= 0, jumps[np.arange(y.size), atom], 0.0)
-    return _warned(ensembles, codes, found[:, 0] - (1.0 - uniforms) * jump, ensembles.shape)
+    drawn = found[:, 0] - (1.0 - uniforms) * jump
+    # The ends of the jump may be 0 and 1, whose normal quantiles are infinite.
+    inside = np.clip(drawn, _LEAST, 1.0 - _LEAST)
+    return _warned(ensembles, codes, np.where(atom >= 0, inside, drawn), ensembles.shape)
+
+
+def conditional_log_density(ensembles: Ensembles, at: Array) -> Array:
+    """Return natural log-densities at `at` (cells, m), given that no atom is hit."""
+    return _log_density(ensembles, at)[0]
+
+
+def conditional_probability(ensembles: Ensembles, at: Array) -> Array:
+    """Return probabilities up to `at` (cells, m), given that no atom is hit."""
+
+    def evaluate(estimates: Any, x: Array, _: slice) -> Array:
+        return np.asarray(estimates.probability(_arguments(estimates, x))).reshape(x.shape)
+
+    return _by_run(ensembles, evaluate, at)[0]
 
 
 def check_seed(seed: int) -> int:
@@ -146,16 +182,17 @@ def check_seed(seed: int) -> int:
     return int(seed)
 
 
-def _by_run(
-    ensembles: Ensembles, evaluate: Callable[[Estimates, Array, slice], Array], at: Array
-) -> tuple[Array, Index]:
+def _by_run(ensembles: Ensembles, evaluate: Callable[[Any, Array, slice], Array], at: Array) -> tuple[Array, Index]:
     """Return ``evaluate(estimates, at[cells], cells)`` of all runs of cells, NaN for invalid ones; and the codes."""
     out = np.empty(at.shape)
 
     def work(estimates: Estimates, cells: slice) -> None:
-        out[cells] = evaluate(estimates, at[cells], cells)
+        out[cells] = evaluate(finish(estimates, ensembles, cells), at[cells], cells)
 
     codes = estimate_runs(ensembles, work)
+    if ensembles.corrected is not None:
+        # A calibrated cell has its kernel, whatever its members are.
+        codes[:] = OK
     out[ensembles.invalid] = math.nan
     return out, codes
 
@@ -195,6 +232,9 @@ def _atom_probability(ensembles: Ensembles) -> tuple[Array, Array]:
     """
     if not ensembles.options.atoms.size:
         return np.zeros((len(ensembles.samples), 0)), np.ones((len(ensembles.samples), 1))
+    if ensembles.corrected is not None and ensembles.corrected.atom_probability.shape[1]:
+        learned = np.where(ensembles.invalid[:, None], np.nan, ensembles.corrected.atom_probability)
+        return learned, 1.0 - learned.sum(axis=1, keepdims=True)
     prior = 0.5 * (ensembles.options.atoms.size + 1)
     probability = np.asarray((ensembles.hits + 0.5) / (ensembles.members + prior)[:, None])
     probability[ensembles.invalid] = np.nan
@@ -210,10 +250,7 @@ def _atom_at(ensembles: Ensembles, y: Array) -> Index:
 
 
 def _warned(ensembles: Ensembles, codes: Index, values: Array, shape: tuple[int, ...]) -> Array:
-    """Return the values in this shape; warn of cells without one, fallbacks, and ensembles unlike the training tasks.
-
-    Warnings name the caller of the function of `forecasts.py` or `verification.py` that called this module.
-    """
+    """Return values in this shape; warn of cells without one, of fallbacks, and of ensembles unlike the training."""
     options, values = ensembles.options, values.reshape(shape)
     if not options.warn or (not codes.any() and not ensembles.invalid.any()):
         return values
@@ -227,11 +264,11 @@ def _warned(ensembles: Ensembles, codes: Index, values: Array, shape: tuple[int,
                 "climatology= gives values from which to make it."
             )
         if failed:
-            warnings.warn(f"{failed} of {codes.size} ensembles {reason}", BadRowsWarning, stacklevel=4)
+            warn_caller(f"{failed} of {codes.size} ensembles {reason}", BadRowsWarning)
         codes = np.maximum(codes, OK)
     # Members at atoms count as members here.
     offsets = np.concatenate([[0], np.cumsum(ensembles.members)])
     counted = Samples(np.empty(0), offsets, ensembles.shape, ensembles.samples.unusable)
     selection = Selection(np.empty(0), codes)
-    warn_of_rows(counted, ensembles.outside, selection, ensembles.selector.name, stacklevel=5)
+    warn_of_rows(counted, ensembles.outside, selection, ensembles.selector.name)
     return values

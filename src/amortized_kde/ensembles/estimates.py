@@ -143,11 +143,14 @@ class Estimates:
         low, high = np.clip(low, *self.bounds), np.clip(high, *self.bounds)
         return (sign * guess, -high, -low) if above else (guess, low, high)
 
-    def crps(self, y: Array, atoms: Array, atom_probabilities: Array) -> Array:
-        """Return the CRPS of each cell at its outcome, in data units, with atoms (a,) of probabilities (cells, a)."""
+    def crps(self, y: Array, atoms: Array, atom_probabilities: Array, window: Bounds = OPEN) -> Array:
+        """Return the CRPS of each cell at its outcome, in data units, with atoms (a,) of probabilities (cells, a).
+
+        Only thresholds in the window are integrated over.
+        """
         kernels, out = self.kernels, np.empty(y.size)
         count = (kernels.stops - kernels.starts).astype(np.float64)
-        if not kernels.each and self.bounds == OPEN and not atoms.size:
+        if not kernels.each and self.bounds == window == OPEN and not atoms.size:
             loop, operations = partial(crps_pair_cells, kernels, y, out), float(np.sum(count * count))
             run_in_pieces(loop, y.size, operations=operations, threads=self.threads)
             return out
@@ -155,7 +158,8 @@ class Estimates:
         jumps = np.concatenate([y[:, None], np.broadcast_to(atoms, (y.size, atoms.size))], axis=1)
         outcomes = Outcomes(self.density, jumps, np.ascontiguousarray(atom_probabilities))
         slack, bounds = _CRPS_SLACK * self.scales, (self.bounds.lower, self.bounds.upper)
-        loop = partial(crps_panel_cells, kernels, outcomes, bounds, backgrounds, slack, out)
+        ends = (window.lower, window.upper)
+        loop = partial(crps_panel_cells, kernels, outcomes, bounds, ends, backgrounds, slack, out)
         run_in_pieces(loop, y.size, operations=1e3 * float(np.sum(count)), threads=self.threads)
         return out
 
@@ -194,7 +198,9 @@ def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates, slice], None]
 
     def run(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
         cells, samples = slice(start, stop), ensembles.samples.between(start, stop)
-        if adaptive is not None:
+        if ensembles.kernels_alone:
+            made = _without_kernels(len(samples), bounds, threads)
+        elif adaptive is not None:
             made, codes[cells] = _adaptive(adaptive(), samples, bounds, threads, scratch)
         else:
             h, codes[cells] = _bandwidths(ensembles, samples, cells, threads)
@@ -207,6 +213,13 @@ def estimate_runs(ensembles: Ensembles, work: Callable[[Estimates, slice], None]
     size = {} if adaptive is not None else {"values_per_run": _MEMBERS_AT_ONCE}
     in_runs(run, ensembles.samples, threads=ensembles.options.threads, **size)
     return codes
+
+
+def _without_kernels(cells: int, bounds: Bounds, threads: int | None) -> Estimates:
+    """Return estimates of cells that get their kernels by `mixing.mix` alone."""
+    none, starts = np.zeros(cells), np.zeros(cells, np.int64)
+    kernels = Kernels(np.empty(0), np.empty(0), np.empty(0), starts, starts, True)
+    return Estimates(kernels, np.arange(cells), bounds, none, none, none, none, threads)
 
 
 def _climatology_estimate(ensembles: Ensembles) -> Estimates | None:

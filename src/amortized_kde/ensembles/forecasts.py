@@ -1,6 +1,6 @@
 """Densities, probabilities and quantiles of forecasts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,7 @@ def densities(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     """Return densities of many ensembles, each at its own arguments or all at the same.
@@ -49,7 +50,9 @@ def densities(
     array([[0.2316, 0.1793],
            [0.1232, 0.2265]])
     """
-    return answers.densities(x, at, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
+    return answers.densities(
+        x, at, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    )
 
 
 def probabilities(
@@ -62,6 +65,7 @@ def probabilities(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     """Return probabilities of values up to thresholds, or of values above them.
@@ -87,7 +91,7 @@ def probabilities(
     >>> probabilities([[0.0, 0.0, 0.0, 2.0]], 0.0, above=True, bounds=(0, None), bandwidth=1.0, atoms=(0,))
     array([0.3])
     """
-    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
     return answers.probabilities(x, thresholds, options=options, above=above)
 
 
@@ -100,6 +104,7 @@ def quantiles(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     """Return quantiles of many ensembles' densities.
@@ -127,10 +132,19 @@ def quantiles(
     array([[0.9495, 2.    ],
            [2.    , 5.    ]])
     """
-    return answers.quantiles(x, p, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
+    return answers.quantiles(
+        x, p, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    )
 
 
-def atom_probabilities(x: Members, atoms: Sequence[float], *, bounds: Sequence[float | None] | None = None) -> Array:
+def atom_probabilities(
+    x: Members,
+    atoms: Sequence[float],
+    *,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
+) -> Array:
     r"""Return probabilities of atoms, values that many members share exactly, such as no rain.
 
     Parameters as in `log_scores`.
@@ -150,14 +164,14 @@ def atom_probabilities(x: Members, atoms: Sequence[float], *, bounds: Sequence[f
     which is (m + 1/2)/(n + 1) for a single atom. This is the posterior mean under Jeffreys' prior, in coding known as
     the Krichevsky-Trofimov estimate. Its excess logarithmic score over the best fixed probability in hindsight has, up
     to a constant, the least upper bound. It is never 0, so that no outcome scores infinity only because no member was
-    there.
+    there. A model that was trained on an archive (`method`) has a probability that was learned there.
 
     Examples
     --------
     >>> atom_probabilities([[0.0, 0.0, 0.0, 2.0], [1.0, 2.0, np.nan, np.nan]], (0,))
     array([[0.7       ], [0.16666667]])
     """
-    return answers.atom_probabilities(x, options=Options.read(bounds=bounds, atoms=atoms))
+    return answers.atom_probabilities(x, options=Options.read(bounds, method, atoms=atoms, covariates=covariates))
 
 
 def log_densities(

@@ -1,11 +1,12 @@
 """Scores of forecasts: ensembles against observations, one number per ensemble."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array
+from amortized_kde.data.reading import read_bounds
 from amortized_kde.ensembles import answers
 from amortized_kde.ensembles.options import Members, Options
 
@@ -34,6 +35,7 @@ def log_scores(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     r"""Return logarithmic scores of many ensembles, :math:`-\log_2 q(y)` in bits; lower is better.
@@ -60,6 +62,10 @@ def log_scores(
     climatology : array_like, optional
         Past values. Ensembles whose members give no density, for example because all are at an atom, get the density of
         these values away from the atoms (of a thousand of them, if there are more).
+    covariates : mapping of str to array_like of shape (...), optional
+        What a model that was trained on an archive needs besides the members: ``day_of_year``, ``place``, and others
+        that were named in training. Such a model corrects the members first (`calibrated`), and has bounds and atoms of
+        its own.
     threads : int, optional
         At most this many threads; by default all cores. The answer does not depend on it.
 
@@ -85,7 +91,9 @@ def log_scores(
     >>> log_scores([[1.0, 2.0, 4.0], [3.0, 5.0]], [2.5, 4.0], bandwidth=[1.0, 1.0]).round(4)
     array([2.2955, 2.0471])
     """
-    return answers.log_scores(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
+    return answers.log_scores(
+        x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    )
 
 
 def log_score_parts(
@@ -97,6 +105,7 @@ def log_score_parts(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> ScoreParts:
     """Return logarithmic scores in two parts that add up: of hitting an atom or none, and of the amount if none.
@@ -112,7 +121,7 @@ def log_score_parts(
     >>> parts.amount.round(4)
     array([0.    , 2.4004])
     """
-    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
     return ScoreParts(*answers.score_parts(x, obs, options=options))
 
 
@@ -125,6 +134,7 @@ def crps(
     bandwidth: ArrayLike | None = None,
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     r"""Return continuous ranked probability scores of the smoothed ensembles, in data units; lower is better.
@@ -140,7 +150,79 @@ def crps(
     >>> crps([[1.0, 2.0, 4.0]], [2.5], bandwidth=1.0).round(6)
     array([0.425428])
     """
-    return answers.crps(x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads))
+    return answers.crps(
+        x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    )
+
+
+def threshold_weighted_crps(
+    x: Members,
+    obs: ArrayLike,
+    between: Sequence[float | None],
+    *,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
+    atoms: Sequence[float] = (),
+    climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
+    threads: int | None = None,
+) -> Array:
+    r"""Return threshold-weighted CRPS: only thresholds in an interval count, such as those of strong wind.
+
+    .. math:: \int_a^b (F(t) - 1\{y \le t\})^2 \, dt
+
+    The parts of adjoining intervals add up to the CRPS. Other parameters, shapes, NaN and accuracy as in `crps`.
+
+    Parameters
+    ----------
+    between : (float or None, float or None)
+        The interval (a, b) in data units, None for an open side: ``(17.2, None)`` for gales in m/s.
+
+    Examples
+    --------
+    >>> threshold_weighted_crps([[1.0, 2.0, 4.0]], [2.5], (3, None), bandwidth=1.0).round(6)
+    array([0.081459])
+    """
+    window = read_bounds(between)
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    return answers.crps(x, obs, options=options, window=window)
+
+
+def brier_scores(
+    x: Members,
+    obs: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    bounds: Sequence[float | None] | None = None,
+    method: str | None = None,
+    bandwidth: ArrayLike | None = None,
+    atoms: Sequence[float] = (),
+    climatology: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
+    threads: int | None = None,
+) -> Array:
+    r"""Return Brier scores of exceeding thresholds, :math:`(P(X > t) - 1\{y > t\})^2`; lower is better.
+
+    Their integral over all thresholds is the CRPS. Other parameters and NaN as in `log_scores`.
+
+    Parameters
+    ----------
+    thresholds : float, array_like of shape (m,) or (..., m)
+        In data units, the same for all ensembles or different ones for each.
+
+    Returns
+    -------
+    ndarray of shape (..., m), or (...) for a single threshold
+
+    Examples
+    --------
+    >>> brier_scores([[1.0, 3.0], [2.0, 8.0]], [2.5, 1.0], [2.0, 9.0], bandwidth=1.0).round(4)
+    array([[0.25  , 0.    ],
+           [0.5625, 0.0063]])
+    """
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    return answers.brier_scores(x, thresholds, obs, options=options)
 
 
 def pit(
@@ -153,12 +235,15 @@ def pit(
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     seed: int = 0,
+    covariates: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
 ) -> Array:
     """Return probability integral transforms F(y), uniform on [0, 1] if the forecasts are calibrated.
 
-    At an atom F jumps, and the transform is drawn uniformly from the jump; otherwise the forecasts of a dry climate
-    would look uncalibrated. The draw depends only on `seed`, an integer of at least 0, and the position of the cell.
+    At an atom F jumps, and the transform is drawn uniformly from the inside of the jump, so that it is never exactly 0
+    or 1; without the draw, forecasts of a dry climate would look uncalibrated. The draw depends only on `seed`, an
+    integer of at least 0, and the position of the cell. An observation outside the bounds gets 0 or 1, and so does one
+    exactly at a bound that is not an atom.
 
     Other parameters, shapes and NaN as in `log_scores`.
 
@@ -167,5 +252,5 @@ def pit(
     >>> pit([[1.0, 3.0], [2.0, 8.0]], [2.0, 2.0], bandwidth=1.0).round(4)
     array([0.5 , 0.25])
     """
-    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads)
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
     return answers.pit(x, obs, options=options, seed=seed)

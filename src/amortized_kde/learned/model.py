@@ -35,17 +35,20 @@ class Architecture:
 
     Attributes
     ----------
+    shapes : callable
+        Returns the shapes of all arrays, by name, given the network in a model's card.
     network : callable
         Converts a model's arrays to what its forward pass takes.
     select : callable
         Selects one bandwidth per sample.
     own_frame : bool
-        True if it reads ascending samples in the frame of their own location and scale. Otherwise it reads moments in
-        a working domain, and the order of a sample's values does not matter.
+        True if it reads samples in the frame of their own location and scale. Otherwise it reads moments in a working
+        domain.
     adaptive : bool
         True if it predicts a density with many bandwidths (`adaptive.prediction.smooth`).
     """
 
+    shapes: Callable[[Mapping[str, Any]], dict[str, tuple[int, ...]]]
     network: Callable[[Arrays], Any]
     select: SelectByModel
     own_frame: bool = False

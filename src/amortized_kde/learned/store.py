@@ -1,29 +1,34 @@
 """The shipped models: one folder each, with weights (safetensors) and a card. Load, verify, list."""
 
-import hashlib
-import json
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from amortized_kde.errors import UnreadableFileError
 from amortized_kde.learned.adaptive.network import LadderNetwork
 from amortized_kde.learned.adaptive.prediction import select_adaptive, select_single
+from amortized_kde.learned.cards import FORMAT as FORMAT
+from amortized_kde.learned.cards import card_bytes, read_arrays, read_card
 from amortized_kde.learned.model import Architecture, Model
 from amortized_kde.learned.paper.prediction import read_stack, select_in_domain, select_relative_to_sd
+from amortized_kde.learned.shapes import (
+    adaptive_shapes,
+    bandwidth_shapes,
+    has_valid_standards,
+    ratio_shapes,
+    single_shapes,
+)
 
-FORMAT = 1
 _FAMILIES = ("adaptive", "paper")
 
 # By the output of the network in a model's card. An architecture joins by a row here.
 ARCHITECTURES: dict[str, Architecture] = {
-    "bandwidth": Architecture(read_stack, select_in_domain),
-    "ratio": Architecture(read_stack, select_relative_to_sd),
-    "single": Architecture(LadderNetwork.of, select_single, own_frame=True),
-    "adaptive": Architecture(LadderNetwork.of, select_adaptive, own_frame=True, adaptive=True),
+    "bandwidth": Architecture(bandwidth_shapes, read_stack, select_in_domain),
+    "ratio": Architecture(ratio_shapes, read_stack, select_relative_to_sd),
+    "single": Architecture(single_shapes, LadderNetwork.of, select_single, own_frame=True),
+    "adaptive": Architecture(adaptive_shapes, LadderNetwork.of, select_adaptive, own_frame=True, adaptive=True),
 }
 
 
@@ -51,24 +56,31 @@ def read_model(folder: Traversable) -> Model:
     Raises
     ------
     UnreadableFileError
-        If a file is missing or damaged, the checksum differs, or the format is newer than this package.
+        If a file is missing or damaged, the checksum differs, the format is another, or the arrays are not those of the
+        network that the card describes.
     """
-    from safetensors.numpy import load
-
-    try:
-        card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-        data = (folder / "weights.safetensors").read_bytes()
-    except (OSError, ValueError) as error:
-        raise UnreadableFileError(f"the model in {folder} cannot be read ({error}).") from None
-    if card.get("format") != FORMAT:
+    card = read_card(folder)
+    output = card["recipe"]["network"]["output"]
+    if output not in ARCHITECTURES:
         raise UnreadableFileError(
-            f"the model in {folder} has format {card.get('format')}; this package reads {FORMAT}."
+            f"the model in {folder} has the output {output[:100]!r}; this package knows {', '.join(ARCHITECTURES)}."
         )
-    if hashlib.sha256(data).hexdigest() != card.get("sha256"):
-        raise UnreadableFileError(f"the weights in {folder} do not match the checksum in their card; get them again.")
-    # The forward pass is in float64.
-    arrays = {name: array.astype(np.float64) for name, array in load(data).items()}
-    return Model(card["name"], ARCHITECTURES[card["recipe"]["network"]["output"]], arrays, card)
+    arrays = read_arrays(folder, card, ARCHITECTURES[output].shapes)
+    if not has_valid_standards(arrays):
+        raise UnreadableFileError(f"the weights in {folder} have features without spread, or a reversed range of them.")
+    return Model(card["name"], ARCHITECTURES[output], arrays, card)
+
+
+def stamp(folder: Path) -> tuple[object, ...]:
+    """Return what changes with the model in a folder: its card, and the identity, size and times of its weights.
+
+    Times alone are not enough, since copying can keep them; but a card has the checksum of its weights.
+    """
+    try:
+        found = (folder / "weights.safetensors").stat()
+    except OSError as error:
+        raise UnreadableFileError(f"the model in {folder} cannot be read ({error}).") from None
+    return card_bytes(folder), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def models() -> dict[str, dict[str, Any]]:

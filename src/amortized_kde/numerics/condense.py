@@ -17,6 +17,8 @@ from amortized_kde.numerics.jit import entry
 FAITHFUL = -60.0
 # Below this many kernels a direct sum is quick, and nothing has to be compiled.
 _CONDENSED_FROM = 8192
+# Nodes are rounded to float64. Below this many spacings of it, a bandwidth would notice.
+_LEAST_SPACINGS = 4096.0
 CELLS_PER_BANDWIDTH = 4.0
 NODES_PER_CELL = 16
 # Kernels summed at a time.
@@ -30,9 +32,14 @@ FROM_MOMENTS = np.cos(_ANGLES[:, None] * np.arange(NODES_PER_CELL)) * (
 )
 
 
+def finest_bandwidth(places: Array) -> float:
+    """Return the smallest bandwidth for which kernels at ascending places can be condensed."""
+    return _LEAST_SPACINGS * float(np.spacing(max(abs(places[0]), abs(places[-1]))))
+
+
 def condense(places: Array, coefficients: Array, bandwidth: float) -> tuple[Array, Array]:
     """Return fewer kernels with the same sum if they are many and close together, otherwise the same arrays."""
-    if places.size < _CONDENSED_FROM:
+    if places.size < _CONDENSED_FROM or bandwidth < finest_bandwidth(places):
         return places, coefficients
     out = np.empty((2, places.size))
     count = _condense(places, coefficients, bandwidth / CELLS_PER_BANDWIDTH, NODES, FROM_MOMENTS, out)

@@ -2,8 +2,9 @@
 
     CRPS = integral (F(t) - 1{y <= t})^2 dt = E|X - y| - E|X - X'| / 2
 
-For kernels of one bandwidth without bounds, both expectations are sums of A(m, s) = E|N(m, s^2)| over points and pairs
-(Grimit et al. 2006). Otherwise the integral is computed on panels that are narrow where a kernel is narrow.
+or, threshold-weighted, the integral over a window of t. For kernels of one bandwidth without bounds and window, both
+expectations are sums of A(m, s) = E|N(m, s^2)| over points and pairs (Grimit et al. 2006). Otherwise the integral is
+computed on panels that are narrow where a kernel is narrow.
 """
 
 import math
@@ -143,12 +144,16 @@ def _distribution(places: Array, rates: Array, masses: Array, x: float) -> float
 
 
 @compiled
-def _next_edge(t: float, width: float, high: float, jumps: Array) -> float:
-    """Return the panel's end, at most the next jump, without leaving a sliver before it."""
+def _next_edge(t: float, width: float, high: float, bounds: tuple[float, float], jumps: Array) -> float:
+    """Return the panel's end, at most the next jump or bound, without leaving a sliver before it."""
     end = high
     for jump in jumps:
         if t < jump < end:
             end = jump
+    # Beyond the bounds the distribution function is constant, so it has a kink there.
+    for bound in bounds:
+        if t < bound < end:
+            end = bound
     if t + width >= end:
         return end
     return t + (0.5 * (end - t) if t + 1.5 * width >= end else width)
@@ -180,13 +185,14 @@ def crps_panel_cells(
     kernels: Kernels,
     outcomes: Outcomes,
     bounds: tuple[float, float],
+    window: tuple[float, float],
     backgrounds: Array,
     slack: Array,
     out: Array,
     start: int,
     stop: int,
 ) -> None:
-    """Write the CRPS of cells start .. stop - 1 by quadrature.
+    """Write the CRPS of cells start .. stop - 1, with thresholds in the window only, by quadrature.
 
     `backgrounds` (densities, 3) are probabilities, locations and scales. The step of a kernel of mass m may stay
     unresolved over a width of ``slack / m``.
@@ -206,6 +212,7 @@ def crps_panel_cells(
             waiting[0, i], waiting[1, i] = kernels.places[first + i], 1.0 / kernels.rates[k]
             waiting[2, i] = kernels.masses[k]
         t, high, outside = _ends(waiting, bounds, backgrounds[d], jumps[r])
+        t, high = max(t, window[0]), min(high, window[1])
         total, passed, alive, panels, widest = 0.0, 0.0, size, 0, 0.01 * (high - t)
         while t < high:
             alive, more = _retire(waiting, alive, t)
@@ -214,7 +221,7 @@ def crps_panel_cells(
             if epsilon > 0.0:
                 width = min(width, max(backgrounds[d, 2], _GROWTH * abs(t - backgrounds[d, 1])))
             panels += 1
-            end = _next_edge(t, width if panels < _MANY_PANELS else max(width, widest), high, jumps[r])
+            end = _next_edge(t, width if panels < _MANY_PANELS else max(width, widest), high, bounds, jumps[r])
             count = _begun(waiting, alive, end, near)
             for j in range(_NODES.size):
                 x, f = t + (end - t) * _NODES[j], 0.0

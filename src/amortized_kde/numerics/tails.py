@@ -24,6 +24,8 @@ _PAIRS = 1 << 15
 # Bisection alone needs fewer steps than this for any two float64 numbers.
 _MOST_STEPS = 1100
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
+# Logarithms of positive probabilities and densities that are not representable are this.
+LOWEST_LOG = -float(np.finfo(np.float64).max)
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -71,7 +73,8 @@ def _mass(u: Array, below: Array, width: Array) -> Array:
 def _log_mass(u: Array, width: Array) -> Array:
     """Logarithm of `_mass`, finite where that underflows."""
     log = log_ndtr(u)
-    log += np.log1p(-np.exp(log_ndtr(u - width) - log))
+    # 1e154 bandwidths away both are minus infinity, whose difference must not become NaN.
+    log += np.where(log > -math.inf, np.log1p(-np.exp(log_ndtr(u - width) - log)), 0.0)
     close = np.nonzero(width * np.maximum(1.0, -u) < 0.1)
     u, width = u[close], width[close]
     log[close] = np.log(width) - 0.5 * u * u - _LOG_SQRT_2PI + np.log(_quadrature(u, width))
@@ -110,7 +113,8 @@ def _probability(tail: Tail, x: Array, reach: Array) -> Array:
     for k, h in enumerate(rungs.bandwidths):
         a, b = rungs.offsets[k], rungs.offsets[k + 1]
         start = np.searchsorted(rungs.places[a:b], x - _COMPLETE * h)
-        counts[k] = np.searchsorted(rungs.places[a:b], x + reach * h) - start
+        # Places at the end count: where h is below the spacing of float64 numbers, x + reach * h is x.
+        counts[k] = np.searchsorted(rungs.places[a:b], x + reach * h, side="right") - start
         starts[k] = a + start
         far += tail.prefix[a + k + start]
     each = np.broadcast_to(x, shape).ravel(), np.repeat(rungs.bandwidths, x.size)
@@ -141,17 +145,19 @@ def _exact_log_probability(tail: Tail, x: Array) -> Array:
 def log_tail(tail: Tail, at: Array, known: Array, *, condensed: bool = False) -> Array:
     """Return the logarithm of exp(known) + the probability below each of `at`; NaN stays NaN.
 
-    Terms that are negligible beside exp(known) are left out. Tiny sums of `condensed` kernels are wrong or NaN.
+    It is at least `LOWEST_LOG` above the bound, where the probability is positive. Terms that are negligible beside
+    exp(known) are left out. Tiny sums of `condensed` kernels are wrong or NaN.
     """
     out = np.where(np.isnan(at), math.nan, known)
     inside = np.flatnonzero(at > tail.bound)
     x, known = at[inside], known[inside]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         total = _whole_probability(tail, x, known)
         log = np.log(total)
         tiny = np.flatnonzero((total < 1e-280) & (known < -600.0) & (not condensed))
         log[tiny] = _exact_log_probability(tail, x[tiny])
-        out[inside] = np.minimum(np.where(known > -math.inf, np.logaddexp(log, known), log), 0.0)
+        log = np.where(known > -math.inf, np.logaddexp(log, known), log)
+        out[inside] = np.clip(log, LOWEST_LOG, 0.0)
     return out
 
 

@@ -37,19 +37,22 @@ def run_in_pieces(
     """Call ``work(start, stop)`` on pieces that together cover ``range(count)``, on several threads.
 
     `operations` estimates the total work; below 1e5 one thread does it, since starting a pool costs about as much.
-    The pool lives only for this call, so that nothing is left over that a fork could break.
+    The pool lives only for this call, so that nothing is left over that a fork could break. Floating-point errors are
+    ignored in all pieces, since a new thread does not inherit `numpy.errstate`.
     """
     limit = min(available_threads(threads), count)
     if limit <= 1 or operations < 1e5:
-        work(0, count)
+        with np.errstate(all="ignore"):
+            work(0, count)
         return
     pieces = min(count, limit * _PIECES_PER_THREAD)
     edges = [count * i // pieces for i in range(pieces + 1)]
     left = iter(list(pairwise(edges)))
 
     def take() -> None:
-        for start, stop in left:
-            work(start, stop)
+        with np.errstate(all="ignore"):
+            for start, stop in left:
+                work(start, stop)
 
     # One job per thread, which takes piece after piece: a job for each piece would cost more than small pieces do.
     with ThreadPoolExecutor(max_workers=limit) as pool:

@@ -15,10 +15,13 @@ from amortized_kde.data.sample import Samples
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.model import Model
-from amortized_kde.learned.store import load_model, read_model
+from amortized_kde.learned.store import load_model, read_model, stamp
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.selection import crossvalidation, plugin, rules
 from amortized_kde.selection.rules import Rows, weighted_spreads
+
+# Longer names are cut in messages.
+_LONGEST_NAME = 100
 
 
 class Select(Protocol):
@@ -47,7 +50,7 @@ class Selector:
     select : Select
         Selects bandwidths.
     ascending : bool
-        Whether it needs ascending values.
+        Whether it needs ascending values. All have them, since a sum in another order differs in the last bits.
     adaptive : callable or None
         Returns the model that predicts the density, where that has more than one bandwidth.
     """
@@ -128,7 +131,7 @@ def _shipped(model: str) -> Callable[[], Model]:
 
 
 def _paper(model: str, summary: str) -> Selector:
-    return Selector(f"amortized:{model}", summary, Learned(_shipped(model)), ascending=False)
+    return Selector(f"amortized:{model}", summary, Learned(_shipped(model)))
 
 
 _R_UNWEIGHTED = (
@@ -174,13 +177,8 @@ SELECTORS: dict[str, Selector] = {
 }
 
 
-def _stamp(folder: Path) -> tuple[int, ...]:
-    """Modification times of the files in a folder."""
-    return tuple(sorted(path.stat().st_mtime_ns for path in folder.iterdir()))
-
-
 @lru_cache(maxsize=8)
-def _read_once(folder: Path, stamp: tuple[int, ...]) -> Model:
+def _read_once(folder: Path, stamp: tuple[object, ...]) -> Model:
     """The model in a folder, read again only when its files have changed."""
     return read_model(folder)
 
@@ -197,12 +195,25 @@ def find_selector(name: str) -> Selector:
     """
     if isinstance(name, str) and name in SELECTORS:
         return SELECTORS[name]
-    folder = Path(str(name).removeprefix("amortized:"))
-    if str(name).startswith("amortized:") and folder.is_dir():
-        return selector_of(name, _read_once(folder, _stamp(folder)))
-    near = difflib.get_close_matches(str(name).lower(), SELECTORS, n=1, cutoff=0.4)
+    if not isinstance(name, str):
+        listing = ", ".join(SELECTORS)
+        raise InvalidParameterError(f"a method is a name, not a {type(name).__name__}. The methods are: {listing}.")
+    folder = Path(name.removeprefix("amortized:"))
+    if name.startswith("amortized:") and _is_folder(folder):
+        return selector_of(name, _read_once(folder, stamp(folder)))
+    # The search for the nearest name takes time that grows with the square of the length.
+    near = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), SELECTORS, n=1, cutoff=0.4)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise InvalidParameterError(f"there is no method {name!r}.{hint} The methods are: {', '.join(SELECTORS)}.")
+    shown = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
+    raise InvalidParameterError(f"there is no method {shown!r}.{hint} The methods are: {', '.join(SELECTORS)}.")
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        # A name that is too long, or that no file can have.
+        return False
 
 
 def selector_of(name: str, model: Model) -> Selector:
@@ -211,6 +222,4 @@ def selector_of(name: str, model: Model) -> Selector:
     def load() -> Model:
         return model
 
-    architecture = model.architecture
-    adaptive = load if architecture.adaptive else None
-    return Selector(name, "A model of your own.", Learned(load), architecture.own_frame, adaptive)
+    return Selector(name, "A model of your own.", Learned(load), adaptive=load if model.architecture.adaptive else None)

@@ -1,23 +1,23 @@
-"""Archives in files become rows; dressed labelled arrays equal the arrays' results, lazy or not."""
+"""Files of ensembles are opened in blocks; archives become rows."""
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import xarray as xr
 
-import amortized_kde.integrations.xarray as labelled
-from amortized_kde import ensembles
-from amortized_kde.ensembles import Dressing
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.integrations.xarray import rows_of
-from amortized_kde.integrations.xarray.files import read_archive
+from amortized_kde.integrations.xarray.archives import read_archive
+from amortized_kde.integrations.xarray.files import open_ensembles, open_observations
 
 pytestmark = pytest.mark.filterwarnings("ignore:Consolidated metadata")
 
 
 def test_every_cell_is_a_row_with_its_time(archive):
     x, obs = archive
-    # Time runs backwards in the file.
-    rows = rows_of(x.t2m.isel(time=slice(None, None, -1)), obs.t2m.isel(time=slice(None, None, -1)))
+    rows = rows_of(x.t2m, obs.t2m)
     assert rows.members.shape == (5 * 2 * 4, 11)
     assert rows.members.dtype == np.float32
     np.testing.assert_array_equal(rows.times, np.repeat(np.arange(5), 8))
@@ -32,6 +32,40 @@ def test_observations_with_fewer_dimensions_are_spread(archive):
     np.testing.assert_array_equal(rows.observations[:4], rows.observations[4:8])
 
 
+def test_observations_are_converted(archive):
+    x, obs = archive
+    celsius = (obs.t2m - 273.15).assign_attrs(units="degC")
+    np.testing.assert_allclose(rows_of(x.t2m, celsius).observations, rows_of(x.t2m, obs.t2m).observations, atol=1e-9)
+
+
+def test_the_only_variable_of_the_cells_has_the_observations(archive, tmp_path):
+    x, obs = archive
+    x[["t2m"]].rename(member="number").assign(seen=obs.t2m).to_netcdf(tmp_path / "both.nc")
+    opened = open_ensembles(str(tmp_path / "both.nc"), None)
+    assert (opened.name, opened.dims) == ("t2m", ("time", "lead", "number", "lat"))
+    assert open_observations(str(tmp_path / "both.nc"), None, opened).name == "seen"
+
+
+WITHOUT_CFTIME = """
+import sys
+sys.modules["cftime"] = None
+from amortized_kde.integrations.xarray.files import open_ensembles
+print(open_ensembles("x.nc", None).time.values.tolist())
+"""
+
+
+@pytest.mark.parametrize("calendar", ["360_day", "noleap", "julian"])
+def test_dates_of_every_calendar_are_read(archive, tmp_path, calendar):
+    x, obs = archive
+    times = xr.date_range("2000-02-28", periods=5, calendar=calendar, use_cftime=True)
+    x[["t2m"]].assign(seen=obs.t2m).assign_coords(time=times).to_netcdf(tmp_path / "x.nc")
+    rows = read_archive(str(tmp_path / "x.nc"), obs_var="seen")
+    assert rows.covariates["day_of_year"][0] == (58 if calendar == "360_day" else 59)
+    np.testing.assert_array_equal(rows.members, rows_of(x.t2m, obs.t2m).members)
+    done = subprocess.run([sys.executable, "-c", WITHOUT_CFTIME], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.strip() == "[0, 1, 2, 3, 4]", done.stderr
+
+
 @pytest.mark.parametrize("kind", ["nc", "zarr"])
 def test_files(archive, tmp_path, kind):
     x, obs = archive
@@ -40,11 +74,11 @@ def test_files(archive, tmp_path, kind):
     both.to_netcdf(path) if kind == "nc" else both.to_zarr(path)
     obs[["t2m"]].to_netcdf(tmp_path / "obs.nc")
     expected = rows_of(x.t2m, obs.t2m)
-    here = read_archive(str(path), var=None, obs="seen")
-    there = read_archive(str(path), var="t2m", obs="t2m", obs_file=str(tmp_path / "obs.nc"))
+    here = read_archive(str(path), obs_var="seen")
+    there = read_archive(str(path), var="t2m", obs_var="t2m", obs=str(tmp_path / "obs.nc"))
     for found in (here, there):
-        for part, wanted in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(part, wanted)
+        np.testing.assert_array_equal(found.members, expected.members)
+        np.testing.assert_array_equal(found.observations, expected.observations)
 
 
 def test_mistakes_are_one_sentence(archive, tmp_path):
@@ -59,27 +93,11 @@ def test_mistakes_are_one_sentence(archive, tmp_path):
         rows_of(x.t2m, obs.t2m.assign_coords(time=obs.time + np.timedelta64(1, "D")))
     with pytest.raises(InvalidSampleError, match="obs has 4 values along 'time', but the ensembles have 5"):
         rows_of(x.t2m, obs.t2m.isel(time=slice(4)))
+    for values in (x.t2m * np.nan, obs.t2m), (x.t2m, obs.t2m * np.nan):
+        with pytest.raises(InvalidSampleError, match=r"all (members|observations) are missing \(NaN\)"):
+            rows_of(*values)
+    with pytest.raises(InvalidSampleError, match="forecasts are in 'K' and the observations in 'mm'"):
+        rows_of(x.t2m, obs.t2m.assign_attrs(units="mm"))
     x.to_netcdf(tmp_path / "x.nc")
     with pytest.raises(InvalidParameterError, match="has no variable 'seen'; it has: t2m, rain, mask"):
-        read_archive(str(tmp_path / "x.nc"), var="t2m", obs="seen")
-
-
-@pytest.mark.parametrize("lazy", [False, True])
-def test_dressed_arrays_keep_labels_chunks_and_numbers(archive, lazy):
-    x = archive[0].t2m.chunk(time=2) if lazy else archive[0].t2m
-    dressing = Dressing(1.0, 0.9, 2.0, (0, None))
-    found = labelled.dressed(x, dressing)
-    assert found.dims == x.dims
-    assert found.attrs == x.attrs
-    assert (found.chunks is not None) == lazy
-    expected = ensembles.dressed(archive[0].t2m.transpose(..., "member").values, dressing)
-    np.testing.assert_allclose(found.transpose(..., "member"), expected, rtol=1e-12)
-    xr.testing.assert_identical(x.akde.dressed(dressing).compute(), found.compute())
-
-
-def test_a_dataset_is_dressed_by_variable(archive):
-    x = archive[0]
-    found = labelled.dressed(x, {"t2m": Dressing(1.0, 1.0, 2.0)})
-    assert set(found.data_vars) == {"t2m", "rain"}
-    np.testing.assert_array_equal(found.rain, x.rain)
-    np.testing.assert_allclose(found.t2m.mean("member"), x.t2m.mean("member") + 1.0, rtol=1e-5)
+        read_archive(str(tmp_path / "x.nc"), var="t2m", obs_var="seen")

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import xarray as xr
+from scores.probability import brier_score, crps_cdf
 
 import amortized_kde as akde
 import amortized_kde.integrations.xarray as labelled
@@ -41,6 +42,32 @@ def test_scores_are_those_of_the_arrays(archive):
     np.testing.assert_array_equal(parts.rain_log_score_amount, expected.amount)
 
 
+def test_scores_of_thresholds_are_those_of_the_arrays(archive):
+    x, y = archive
+    truth = y.rain.transpose("time", "lead", "lat").values
+    found = labelled.threshold_weighted_crps(x.rain, y.rain, (1.0, 4.0), **RAIN)
+    assert (found.name, found.attrs["units"]) == ("rain_threshold_weighted_crps", "mm")
+    expected = ensembles.threshold_weighted_crps(plain(x.rain), truth, (1.0, 4.0), **RAIN)
+    np.testing.assert_array_equal(found, expected)
+    found = labelled.brier_scores(x.rain, y.rain, [0.0, 2.0], **RAIN)
+    assert (found.name, found.dims[-1]) == ("rain_brier_score", "threshold")
+    np.testing.assert_array_equal(found, ensembles.brier_scores(plain(x.rain), truth, [0.0, 2.0], **RAIN))
+    single = labelled.brier_scores(x.rain, y.rain, 2.0, **RAIN)
+    np.testing.assert_array_equal(single, found.isel(threshold=1))
+
+
+def test_other_libraries_take_the_distribution_functions(archive):
+    x, y = archive[0].rain, archive[1].rain.transpose("time", "lead", "lat")
+    options = {"bounds": (0, None), "bandwidth": 0.5}
+    cdf = labelled.probabilities(x, np.linspace(0.0, 20.0, 2001), **options)
+    theirs = crps_cdf(cdf, y, preserve_dims=["time", "lead", "lat"])["total"]
+    np.testing.assert_allclose(labelled.crps(x, y, **options), theirs, rtol=1e-3)
+    levels = [0.5, 2.0]
+    p = labelled.probabilities(x, levels, above=True, **options)
+    theirs = brier_score(p, (y > p.threshold).astype(float), preserve_dims="all")
+    np.testing.assert_allclose(labelled.brier_scores(x, y, levels, **options), theirs, rtol=1e-12)
+
+
 def test_forecasts_are_those_of_the_arrays(archive):
     x = archive[0].rain
     at = [0.0, 1.0, 4.0]
@@ -62,6 +89,9 @@ def test_lazy_in_lazy_out_and_the_same_bits(archive, chunks):
         (labelled.log_scores, (truth,), RAIN),
         (labelled.log_scores, (y.rain,), {"bandwidth": h.chunk(lat=2)}),
         (labelled.crps, (truth,), {**RAIN, "bandwidth": 0.5}),
+        (labelled.threshold_weighted_crps, (truth, (1.0, None)), {**RAIN, "bandwidth": 0.5}),
+        (labelled.brier_scores, (truth, [0.0, 2.0]), {**RAIN, "bandwidth": 0.5}),
+        (labelled.brier_scores, (truth, y.rain.mean("time")), {**RAIN, "bandwidth": 0.5}),
         (labelled.pit, (truth,), {**RAIN, "seed": 5, "method": "silverman"}),
         (labelled.densities, ([1.0, 2.0],), RAIN),
         (labelled.quantiles, (0.3,), {**RAIN, "method": "silverman"}),
@@ -170,6 +200,9 @@ def test_the_accessor_is_the_functions(archive):
         for function in ("log_scores", "log_score_parts", "crps", "pit"):
             found = getattr(data.akde, function)(truth, bandwidth=0.5)
             xr.testing.assert_identical(found, getattr(labelled, function)(data, truth, bandwidth=0.5))
+        for function, argument in (("threshold_weighted_crps", (1.0, None)), ("brier_scores", [1.0, 2.0])):
+            found = getattr(data.akde, function)(truth, argument, bandwidth=0.5)
+            xr.testing.assert_identical(found, getattr(labelled, function)(data, truth, argument, bandwidth=0.5))
         for function, argument in (("densities", 1.0), ("probabilities", 1.0), ("quantiles", 0.5)):
             found = getattr(data.akde, function)(argument, bandwidth=0.5)
             xr.testing.assert_identical(found, getattr(labelled, function)(data, argument, bandwidth=0.5))
@@ -181,6 +214,25 @@ def test_another_dimension_has_the_members(archive):
     x, y = archive
     turned = x.rain.rename(member="number").transpose("number", ...)
     xr.testing.assert_equal(labelled.crps(turned, y.rain, "number"), labelled.crps(x.rain, y.rain))
+
+
+@pytest.mark.parametrize("name", ["member", "number", "realization", "ensemble", "mem", "Ens"])
+def test_members_are_found_by_the_dimensions_name(archive, name):
+    x, y = archive
+    named = x.rename(member=name)
+    xr.testing.assert_equal(named.rain.akde.crps(y.rain, bandwidth=0.5), x.rain.akde.crps(y.rain, bandwidth=0.5))
+    assert set(named.akde.bandwidth(method="scott").data_vars) == {"t2m_bandwidth", "rain_bandwidth"}
+
+
+def test_members_are_found_by_the_standard_name(archive):
+    x, y = archive
+    run = xr.DataArray(np.arange(11), dims="run", attrs={"standard_name": "realization"})
+    named = x.rename(member="run")
+    for marked in (named.assign_coords(run=run), named.assign_coords(label=run)):
+        xr.testing.assert_equal(marked.rain.akde.ranks(y.rain), x.rain.akde.ranks(y.rain).assign_coords())
+    # It counts more than a name.
+    both = named.rain.isel(lead=0).rename(time="ens").assign_coords(run=run)
+    assert both.akde.bandwidth(method="scott").dims == ("ens", "lat")
 
 
 def test_observations_with_fewer_dimensions(archive):
@@ -262,6 +314,17 @@ def test_data_stream_through():
 @pytest.mark.parametrize(
     ("ask", "error", "message"),
     [
+        (
+            lambda x, y: x.t2m.rename(member="run").akde.crps(y.t2m),
+            InvalidParameterError,
+            "no dimension looks like the members' among: time, lead, run, lat; name it .dim",
+        ),
+        (lambda x, y: x.t2m.rename(lead="ens").akde.crps(y.t2m), InvalidParameterError, "more than one dimension"),
+        (
+            lambda x, y: x.t2m.akde.crps(y.t2m.assign_attrs(units="mm")),
+            InvalidSampleError,
+            "forecasts are in 'K' and the observations in 'mm'",
+        ),
         (lambda x, y: x.t2m.akde.crps(y.t2m, "number"), InvalidParameterError, "'t2m' has no dimension 'number'"),
         (lambda x, y: x.akde.crps(y, "number"), InvalidParameterError, "no variable of the Dataset has the dimension"),
         (lambda x, y: x.akde.crps(y.drop_vars("rain")), InvalidSampleError, "obs has no variable 'rain'; it has: t2m"),

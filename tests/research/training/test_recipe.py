@@ -93,9 +93,9 @@ def test_own_tasks_are_found_beside_the_recipe(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-        ("mixtures = 192", "mixtures = 576", "leave some tasks"),
+        ("mixtures = 176", "mixtures = 576", "leave some tasks"),
         ("[again]", "[again]\nevery = 1", "unknown entry 'every'"),
-        ("steps = 800", "steps = 0", "at least one step"),
+        ("steps = 900", "steps = 0", "at least one step"),
         ('output = "single"', 'output = "adaptive"', "only tasks of the output 'single'"),
     ],
 )
@@ -106,4 +106,4 @@ def test_tasks_that_cannot_be_used_again(tmp_path, old, new, word):
 
 def test_a_recipe_without_tasks_that_come_again_says_nothing_of_them():
     assert "again" not in find_recipe("adaptive").as_card()
-    assert find_recipe("single").as_card()["again"] == {"steps": 800, "families": 448, "mixtures": 192}
+    assert find_recipe("single").as_card()["again"] == {"steps": 900, "families": 352, "mixtures": 176, "open": 144}

@@ -20,32 +20,45 @@ except ImportError:
 
 from amortized_kde.integrations.xarray.accessor import EnsembleAccessor
 from amortized_kde.integrations.xarray.apply import tally
+from amortized_kde.integrations.xarray.diagrams import rank_histogram, ranks, reliability, reliability_of
 from amortized_kde.integrations.xarray.files import rows_of
 from amortized_kde.integrations.xarray.functions import (
     atom_probabilities,
     bandwidth,
-    crps,
+    calibrated,
     densities,
-    dressed,
+    probabilities,
+    quantiles,
+)
+from amortized_kde.integrations.xarray.units import in_units_of
+from amortized_kde.integrations.xarray.verification import (
+    brier_scores,
+    crps,
     log_score_parts,
     log_scores,
     pit,
-    probabilities,
-    quantiles,
+    threshold_weighted_crps,
 )
 
 __all__ = [
     "EnsembleAccessor",
     "atom_probabilities",
     "bandwidth",
+    "brier_scores",
+    "calibrated",
     "crps",
     "densities",
-    "dressed",
+    "in_units_of",
     "log_score_parts",
     "log_scores",
     "pit",
     "probabilities",
     "quantiles",
+    "rank_histogram",
+    "ranks",
+    "reliability",
+    "reliability_of",
     "rows_of",
     "tally",
+    "threshold_weighted_crps",
 ]

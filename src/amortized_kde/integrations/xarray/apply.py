@@ -13,18 +13,21 @@ from numpy.typing import ArrayLike
 from amortized_kde._types import Array
 from amortized_kde.data.reading import read_samples
 from amortized_kde.data.support import OPEN
+from amortized_kde.ensembles.calibration import PLACE, Calibration, calibrated
 from amortized_kde.ensembles.options import Options
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
-from amortized_kde.estimate import warn_of_rows
+from amortized_kde.estimate import refuse_calibrated, warn_of_rows
 from amortized_kde.integrations.xarray.checks import (
     SINGLE,
     check_alike,
     check_bandwidth,
     check_members,
+    find_member_dim,
     is_lazy,
     listing,
     of_variable,
 )
+from amortized_kde.integrations.xarray.covariates import needed
 
 Labelled = xr.DataArray | xr.Dataset
 
@@ -37,6 +40,7 @@ class Keywords(TypedDict, total=False):
     bandwidth: float | xr.DataArray | Mapping[Hashable, float | xr.DataArray] | None
     atoms: Sequence[float] | Mapping[Hashable, Sequence[float]]
     climatology: ArrayLike | Mapping[Hashable, ArrayLike] | None
+    covariates: Mapping[str, Any] | None
     threads: int | None
 
 
@@ -48,7 +52,14 @@ _KINDS = {
     "log_score_occurrence": ("logarithmic score of {}, whether an atom was hit", "bits"),
     "log_score_amount": ("logarithmic score of {}, where no atom was hit", "bits"),
     "crps": ("continuous ranked probability score of {}", "{}"),
+    "threshold_weighted_crps": ("threshold-weighted continuous ranked probability score of {}", "{}"),
+    "brier_score": ("Brier score of {} above the threshold", "1"),
     "pit": ("probability integral transform of {}", "1"),
+    "rank": ("rank of the observation among the members of {}", "1"),
+    "rank_histogram": ("number of observations of {} with each rank among the members", "1"),
+    "reliability_forecast": ("mean forecast probability of {} above the threshold", "1"),
+    "reliability_observed": ("relative frequency of {} above the threshold", "1"),
+    "reliability_counts": ("number of forecast probabilities of {} above the threshold", "1"),
     "density": ("probability density of {}", "1/({})"),
     "probability_below": ("probability of {} up to the threshold", "1"),
     "probability_above": ("probability of {} above the threshold", "1"),
@@ -63,16 +74,27 @@ _OF_VARIABLE |= {"actual_range", "flag_values", "flag_meanings", "ancillary_vari
 class LabelledEnsembles:
     """Ensembles `x` with members along the dimension `dim`, and the options of their densities; both checked."""
 
-    def __init__(self, x: Any, dim: Hashable, *, bandwidth: float | xr.DataArray | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        x: Any,
+        dim: Hashable,
+        *,
+        bandwidth: float | xr.DataArray | None = None,
+        covariates: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
         self.x, self.dim = check_members(x, dim), dim
-        self._bandwidths: list[xr.DataArray] = []
+        # Arrays by cell that are options: bandwidths, or the covariates that the model's calibration needs.
+        self._by_cell: dict[str, xr.DataArray] = {}
         if isinstance(bandwidth, xr.DataArray):
-            self._bandwidths = [check_alike(self.x, bandwidth, "bandwidth", dim)]
+            self._by_cell = {"bandwidth": check_alike(self.x, bandwidth, "bandwidth", dim)}
             # Replaced in every block by the block's part of the array.
             bandwidth = math.nan
         elif bandwidth is not None:
             check_bandwidth(bandwidth)
         self._options = Options.read(bandwidth=bandwidth, **options)
+        if self._options.calibration is not None:
+            self._by_cell = dict(needed(self.x, self._options.calibration, covariates))
 
     def apply(
         self,
@@ -89,13 +111,13 @@ class LabelledEnsembles:
         `core` are dimensions of the first input that are passed whole and kept in the result; `new` are dimensions that
         the function adds, with their sizes.
         """
-        arrays = [*inputs, *self._bandwidths]
+        arrays = [*inputs, *self._by_cell.values()]
         options = self._options
         if is_lazy(self.x, *arrays):
             # Dask computes several blocks side by side, so each gets one thread by default.
             options = replace(options, threads=options.threads or 1, warn=False)
         results = xr.apply_ufunc(
-            partial(_on_block, function=function, options=options, per_cell=bool(self._bandwidths), **more),
+            partial(_on_block, function=function, options=options, by_cell=tuple(self._by_cell), **more),
             self.x,
             *arrays,
             input_core_dims=[[self.dim], *([list(core)] if inputs else []), *([[]] * (len(arrays) - bool(inputs)))],
@@ -109,12 +131,12 @@ class LabelledEnsembles:
         )
         found = results if len(kinds) > 1 else (results,)
         single = [result.squeeze(SINGLE, drop=True) if SINGLE in result.dims else result for result in found]
-        return [_named(result, self.x, kind, self._about()) for result, kind in zip(single, kinds, strict=True)]
+        return [named(result, self.x, kind, self.about()) for result, kind in zip(single, kinds, strict=True)]
 
-    def _about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
         """Return attributes that say how the densities were made, in types that every file format can keep."""
         options = self._options
-        method: str | float | None = "bandwidths given by cell" if self._bandwidths else options.method
+        method: str | float | None = "bandwidths given by cell" if "bandwidth" in self._by_cell else options.method
         about: dict[str, Any] = {"akde_method": float(options.bandwidth) if method is None else method}  # type: ignore[arg-type]
         if options.bounds != OPEN:
             about["akde_bounds"] = " ".join("none" if math.isinf(end) else f"{end:g}" for end in options.bounds)
@@ -124,22 +146,46 @@ class LabelledEnsembles:
 
 
 def _on_block(
-    members: Array, *arrays: Array, function: Callable[..., Any], options: Options, per_cell: bool, **more: Any
+    members: Array,
+    *arrays: Array,
+    function: Callable[..., Any],
+    options: Options,
+    by_cell: tuple[str, ...],
+    **more: Any,
 ) -> Any:
-    """Call the function on a block, whose last array holds the bandwidths if these are given by cell.
+    """Call the function on a block, whose last arrays are the options that are given by cell.
 
     A worker process reads the model's weights itself, once, from its installed package or from the folder that
     ``method="amortized:FOLDER"`` names; they are not part of the options.
     """
-    if per_cell:
-        *arrays, bandwidth = arrays  # type: ignore[assignment]
-        options = replace(options, bandwidth=bandwidth)
+    if by_cell:
+        given: dict[str, Any] = dict(zip(by_cell, arrays[len(arrays) - len(by_cell) :], strict=True))
+        arrays = arrays[: len(arrays) - len(by_cell)]
+        if options.calibration is None:
+            options = replace(options, bandwidth=given["bandwidth"])
+        else:
+            options = replace(options, covariates=_covariates(options.calibration, given))
     return function(members, *arrays, options=options, **more)
+
+
+def calibrated_block(members: Array, *arrays: Array, calibration: Calibration, by_cell: tuple[str, ...]) -> Array:
+    """Return calibrated members."""
+    return calibrated(members, calibration, _covariates(calibration, dict(zip(by_cell, arrays, strict=True))))
+
+
+def _covariates(calibration: Calibration, given: dict[str, Any]) -> dict[str, Any]:
+    """Return covariates with the names of places in the place of their positions."""
+    if PLACE not in given:
+        return given
+    # The last name, of no place, is that of the position -1.
+    names = np.array([*calibration.places, ""])
+    return given | {PLACE: names[given[PLACE].astype(np.int64)]}
 
 
 def bandwidth_block(members: Array, *, options: Options) -> Array:
     """Return one bandwidth per cell."""
     selector = options.selector
+    refuse_calibrated(selector)
     samples = read_samples(members, axis=-1, ascending=selector.ascending)
     outside = samples.outside(options.bounds)
     selection = selector.select(samples, options.bounds, threads=options.threads)
@@ -149,8 +195,8 @@ def bandwidth_block(members: Array, *, options: Options) -> Array:
     return selection.bandwidths.reshape(samples.shape)
 
 
-def _named(result: xr.DataArray, x: xr.DataArray, kind: str, about: dict[str, Any]) -> xr.DataArray:
-    """Set the result's name and attributes: those of the variable that still hold, and its own."""
+def named(result: xr.DataArray, x: xr.DataArray, kind: str, about: Mapping[str, Any]) -> xr.DataArray:
+    """Return the result with its name and attributes: those of the variable that still hold, and its own."""
     title = x.attrs.get("long_name") or x.attrs.get("standard_name") or x.name or "the variable"
     attrs = {key: value for key, value in x.attrs.items() if key not in _OF_VARIABLE}
     if kind == "quantile" and "standard_name" in x.attrs:
@@ -163,7 +209,7 @@ def _named(result: xr.DataArray, x: xr.DataArray, kind: str, about: dict[str, An
     elif "{}" not in units or of_variable is not None:
         attrs["units"] = units.format(of_variable)
     result = result.rename(kind if x.name is None else f"{x.name}_{kind}")
-    result.attrs = attrs | about
+    result.attrs = {**attrs, **about}
     return result
 
 
@@ -222,14 +268,19 @@ def cell_numbers(x: xr.DataArray, dim: Hashable) -> xr.DataArray:
 
 
 def each_variable(
-    function: Callable[..., Labelled], x: Labelled, others: Mapping[str, Any], dim: Hashable, options: Mapping[str, Any]
+    function: Callable[..., Labelled],
+    x: Labelled,
+    others: Mapping[str, Any],
+    dim: Hashable | None,
+    options: Mapping[str, Any],
 ) -> Labelled:
-    """Call ``function(array, others, **options)``, for a Dataset on every variable with the members' dimension.
+    """Call ``function(array, others, dim, **options)``, for a Dataset on every variable with the members' dimension.
 
-    `others`, such as observations, are then Datasets with the same names.
+    `others`, such as observations, are then Datasets with the same names. `dim` is found if not given.
     """
+    dim = find_member_dim(x, dim)
     if not isinstance(x, xr.Dataset):
-        return function(x, others, **options)
+        return function(x, others, dim, **options)
     names = [name for name, variable in x.data_vars.items() if dim in variable.dims]
     if not names:
         raise InvalidParameterError(
@@ -239,7 +290,7 @@ def each_variable(
     made = []
     for name in names:
         others_here = {what: _of_dataset(other, name, what) for what, other in others.items()}
-        result = function(x[name], others_here, **of_variable(options, name, names))
+        result = function(x[name], others_here, dim, **of_variable(options, name, names))
         made.append(result if isinstance(result, xr.Dataset) else result.to_dataset())
     # Only dimensions that a result adds, such as atoms, can differ.
     merged = xr.merge(made, combine_attrs="drop_conflicts", join="outer", compat="override")

@@ -9,9 +9,12 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
+from amortized_kde.integrations.xarray.times import calendar_of
 
 # A temporary dimension of length one.
 SINGLE = "_single"
+# Names of the members' dimension in files of weather centres; the CF conventions have the standard name realization.
+MEMBER_NAMES = ("member", "number", "realization", "ensemble", "mem", "ens")
 
 
 def listing(names: Any) -> str:
@@ -22,6 +25,27 @@ def listing(names: Any) -> str:
 def is_lazy(*arrays: xr.DataArray) -> bool:
     """Return whether one of them is in chunks, not in memory."""
     return any(array.chunks is not None for array in arrays)
+
+
+def find_member_dim(x: Any, dim: Hashable | None = None) -> Hashable:
+    """Return `dim` if given, otherwise the dimension that has the members by its name or its standard name.
+
+    Raises
+    ------
+    InvalidParameterError
+        If no dimension, or more than one, looks like the members'.
+    """
+    if dim is not None or not isinstance(x, (xr.DataArray, xr.Dataset)):
+        return MEMBER_NAMES[0] if dim is None else dim
+    named = [c for c in x.coords.values() if c.ndim == 1 and c.attrs.get("standard_name") == "realization"]
+    found: list[Hashable] = list(dict.fromkeys(c.dims[0] for c in named))
+    found = found or [name for name in x.dims if str(name).lower() in MEMBER_NAMES]
+    if len(found) != 1:
+        raise InvalidParameterError(
+            f"{'no dimension' if not found else 'more than one dimension'} looks like the members' among: "
+            f"{listing(x.dims)}; name it (dim, on the command line --member-dim)."
+        )
+    return found[0]
 
 
 def check_members(x: Any, dim: Hashable) -> xr.DataArray:
@@ -78,6 +102,12 @@ def check_coordinates(x: xr.DataArray, other: xr.DataArray, what: str) -> None:
         if name not in x.indexes or name not in other.indexes:
             continue
         here, there = x.indexes[name], other.indexes[name]
+        ours_in, theirs_in = calendar_of(x, name), calendar_of(other, name)
+        if ours_in != theirs_in and None not in (ours_in, theirs_in):
+            raise InvalidSampleError(
+                f"{what} has dates of the calendar {theirs_in} along {name!r}, but the ensembles have {ours_in}; "
+                "convert one of them first, with convert_calendar."
+            )
         if not here.equals(there):
             at = int(np.flatnonzero(np.asarray(here != there))[0])
             raise InvalidSampleError(

@@ -2,7 +2,7 @@
 
 import shutil
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError, UnreadableFileError
-from amortized_kde.integrations.xarray.checks import check_alike, listing
+from amortized_kde.integrations.xarray.checks import check_alike, find_member_dim, listing
+from amortized_kde.integrations.xarray.times import check_times
+from amortized_kde.integrations.xarray.units import in_units_of
 from amortized_kde.numerics.threads import available_threads
 
 # Largest numbers of cells and values in a block: some seconds of work, and a few megabytes.
@@ -29,43 +31,38 @@ class ArchiveRows(NamedTuple):
     times: Index
 
 
-def open_ensembles(path: str, name: str | None, dim: Hashable) -> xr.DataArray:
-    """Open a variable, by default the only one, with its members along `dim`, in blocks of cells."""
+def open_ensembles(path: str, name: str | None, dim: Hashable | None = None) -> xr.DataArray:
+    """Open a variable, by default the only one with members, in blocks of cells; `dim` is found if not given."""
     with reading(path) as data:
-        found = _choose(data, path, name, lambda x: dim in x.dims, f"the dimension {dim!r}")
-        chunks = _blocks(data[found].sizes, dim)
+        named = data if name is None or name not in data.data_vars else data[name]
+        along = find_member_dim(named, dim)
+        found = _choose(data, path, name, lambda x: along in x.dims, f"the dimension {along!r}")
+        chunks = _blocks(data[found].sizes, along)
     return _open(path, chunks)[found]
 
 
-def open_observations(path: str, name: str | None, like: xr.DataArray) -> xr.DataArray:
-    """Open a variable, by default the one named as the ensembles or the only one, in the blocks of the ensembles."""
+def open_observations(path: str, name: str | None, like: xr.DataArray, dim: Hashable | None = None) -> xr.DataArray:
+    """Open a variable, by default the one named as the ensembles or the only one, in the blocks of the ensembles.
+
+    It may be in the file of the ensembles; a variable with their members is not taken for the observations.
+    """
+    members = find_member_dim(like, dim)
     with reading(path) as data:
-        wanted = str(like.name) if name is None and like.name in data.data_vars else name
-        found = _choose(data, path, wanted, lambda x: bool(set(x.dims) & set(like.dims)), "a dimension of the cells")
+        without = [key for key, x in data.data_vars.items() if members not in x.dims and set(x.dims) & set(like.dims)]
+        wanted = str(like.name) if name is None and like.name in without else name
+        found = _choose(data, path, wanted, lambda x: x.name in without, "dimensions of the cells")
         chunks = {size: like.chunksizes[size][0] for size in data[found].dims if size in like.chunksizes}
     return _open(path, chunks)[found]
 
 
-def read_archive(
-    path: str,
-    *,
-    var: str | None,
-    obs: str,
-    obs_file: str | None = None,
-    member_dim: Hashable = "member",
-    time_dim: Hashable = "time",
-) -> ArchiveRows:
-    """Read forecasts, by default the only variable with members, and the observations `obs`, into memory."""
-    x = open_ensembles(path, var, member_dim)
-    where = path if obs_file is None else obs_file
-    with reading(where) as data:
-        if obs not in data.data_vars:
-            raise InvalidParameterError(f"{where!r} has no variable {obs!r}; it has: {listing(data.data_vars)}.")
-        return rows_of(x, data[obs], member_dim=member_dim, time_dim=time_dim)
+def read_covariates(path: str, names: Sequence[str], x: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Read those variables of a file that are wanted and are not coordinates of the ensembles."""
+    with reading(path) as data:
+        return {name: data[name].load() for name in names if name in data.data_vars and name not in x.coords}
 
 
 def rows_of(
-    x: xr.DataArray, obs: xr.DataArray, *, member_dim: Hashable = "member", time_dim: Hashable = "time"
+    x: xr.DataArray, obs: xr.DataArray, *, member_dim: Hashable | None = None, time_dim: Hashable = "time"
 ) -> ArchiveRows:
     """Put labelled forecasts and observations into rows, one for each pair.
 
@@ -74,28 +71,33 @@ def rows_of(
     x : DataArray
         Forecasts.
     obs : DataArray
-        Observations, with the dimensions of `x` without the members', or fewer, and the same coordinates.
-    member_dim, time_dim : hashable
-        The dimensions of the members and of time.
+        Observations, with the dimensions of `x` without the members', or fewer, and the same coordinates. If its
+        ``units`` differ, common ones are converted to those of `x`.
+    member_dim : hashable, optional
+        The dimension of the members; default: as in `log_scores`.
+    time_dim : hashable
+        The dimension of time, with a coordinate that increases.
 
     Returns
     -------
     ArchiveRows
         ``members`` of shape (pairs, n), ``observations`` and ``times`` of shape (pairs,). Times are numbers of time
-        steps in the order of the time coordinate.
+        steps.
 
     Raises
     ------
     InvalidParameterError, InvalidSampleError
-        If a dimension is missing, or the coordinates of the two differ.
+        If a dimension is missing; times are missing, repeated or not in order; all members or all observations are
+        missing; or coordinates or units differ.
 
     Examples
     --------
-    >>> x = xr.DataArray([[1.0, 3.0], [2.0, 8.0]], dims=("time", "member"), coords={"time": [2, 1]})
-    >>> rows_of(x, xr.DataArray([1.5, 4.0], dims="time", coords={"time": [2, 1]})).members
-    array([[2., 8.],
-           [1., 3.]])
+    >>> x = xr.DataArray([[1.0, 3.0], [2.0, 8.0]], dims=("time", "member"), coords={"time": [1, 2]})
+    >>> rows_of(x, xr.DataArray([1.5, 4.0], dims="time", coords={"time": [1, 2]})).members
+    array([[1., 3.],
+           [2., 8.]])
     """
+    member_dim = find_member_dim(x, member_dim)
     for name, what in ((member_dim, "members (--member-dim)"), (time_dim, "time (--time-dim)")):
         if name not in x.dims:
             raise InvalidParameterError(
@@ -105,12 +107,13 @@ def rows_of(
         raise InvalidSampleError(
             f"the observations have no dimension {time_dim!r} (--time-dim); theirs are: {listing(obs.dims)}."
         )
-    check_alike(x, obs, "obs", member_dim)
-    if time_dim in x.indexes:
-        # Their time coordinates are equal, as just checked.
-        x, obs = x.sortby(time_dim), obs.sortby(time_dim)
+    obs = in_units_of(x, check_alike(x, obs, "obs", member_dim))
+    check_times(x, time_dim)
     cells = [time_dim, *(name for name in x.dims if name not in (time_dim, member_dim))]
     members = x.transpose(*cells, member_dim).values
+    for what, values in (("members", members), ("observations", obs.values)):
+        if np.isnan(values).all():
+            raise InvalidSampleError(f"all {what} are missing (NaN); check the variable and its fill value.")
     sizes = members.shape[:-1]
     observed = obs.broadcast_like(x.isel({member_dim: 0}, drop=True)).transpose(*cells)
     times = np.repeat(np.arange(sizes[0]), int(np.prod(sizes[1:], dtype=np.int64)))
@@ -200,9 +203,16 @@ def _open(path: str, chunks: dict[Hashable, int] | None) -> xr.Dataset:
         raise MissingExtraError(
             "files of ensembles are read with dask; install it with: pip install 'amortized-kde[xarray]'"
         ) from None
+    engine = "zarr" if Path(path).is_dir() else None
     try:
         with _quiet():
-            return xr.open_dataset(path, engine="zarr" if Path(path).is_dir() else None, chunks=chunks)
+            try:
+                return xr.open_dataset(path, engine=engine, chunks=chunks)
+            except (ImportError, ValueError) as error:
+                if "cftime" not in f"{error}{error.__cause__}":
+                    raise
+                # Dates of other calendars need cftime; without it they stay numbers, in the same order.
+                return xr.open_dataset(path, engine=engine, chunks=chunks, decode_times=False)
     # Every format raises exceptions of its own.
     except Exception as error:
         # For an unknown format, xarray only lists what could be installed.

@@ -1,4 +1,4 @@
-"""The functions of `amortized_kde.ensembles` on labelled arrays."""
+"""Densities, probabilities and quantiles of labelled ensembles."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
@@ -8,8 +8,7 @@ from typing import Any, Unpack
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from amortized_kde import ensembles
-from amortized_kde.ensembles import Dressing, answers, read_dressing
+from amortized_kde.ensembles import Calibration, answers, read_calibration
 from amortized_kde.ensembles.options import check_probabilities
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.integrations.xarray.apply import (
@@ -17,110 +16,19 @@ from amortized_kde.integrations.xarray.apply import (
     Labelled,
     LabelledEnsembles,
     bandwidth_block,
-    cell_numbers,
+    calibrated_block,
     counted,
     each_variable,
 )
-from amortized_kde.integrations.xarray.checks import check_alike, check_members, is_lazy, read_argument
+from amortized_kde.integrations.xarray.checks import check_members, is_lazy, read_argument
+from amortized_kde.integrations.xarray.covariates import needed
 
 Function = Callable[..., Any]
 # Values, their name in errors, and the name of the new dimension of a list.
 Argument = tuple[ArrayLike | xr.DataArray, str, str]
 
 
-def log_scores(x: Labelled, obs: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> Labelled:
-    """Return logarithmic scores in bits, lower is better: `ensembles.log_scores`.
-
-    Parameters
-    ----------
-    x : DataArray or Dataset
-        Ensembles; NaN is a missing member. Lazy ones (dask) give lazy scores, computed block by block.
-    obs : DataArray or Dataset
-        Observations, with the dimensions of `x` without the members', or fewer, and the same coordinates. For a
-        Dataset, a Dataset with the same variables.
-    dim : hashable
-        The members' dimension, which must not be split into chunks.
-    **options
-        `bounds`, `method`, `bandwidth`, `atoms` and `climatology` as in `ensembles.log_scores`, but `bandwidth` is a
-        number or a DataArray. For a Dataset they may be mappings by variable. `threads` is the largest number of
-        threads; by default all cores, but one for each block of a lazy array, since dask computes several blocks side
-        by side.
-
-    Returns
-    -------
-    DataArray or Dataset
-        Named ``t2m_log_score`` for a variable ``t2m``. In memory, its attributes count the cells, those without an
-        answer (NaN), missing observations, and infinite scores, whose observations lie outside the bounds; for a lazy
-        one use `tally`.
-
-    Raises
-    ------
-    InvalidSampleError, InvalidParameterError, InvalidBoundsError
-        If a dimension is missing, members are split into chunks, coordinates differ, or an option cannot be used.
-
-    Examples
-    --------
-    >>> members = xr.DataArray([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]], dims=("time", "member"), name="t2m")
-    >>> scores = log_scores(members, xr.DataArray([2.5, 4.0], dims="time"), bandwidth=1.0)
-    >>> scores.name, scores.attrs["units"], scores.values.round(4).tolist()
-    ('t2m_log_score', 'bits', [2.2955, 2.6321])
-    """
-    return _scores(answers.log_scores, ["log_score"], x, obs, dim, options)
-
-
-def log_score_parts(x: Labelled, obs: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> xr.Dataset:
-    """Return the two parts of logarithmic scores, which add up to them: `ensembles.log_score_parts`.
-
-    Parameters as in `log_scores`.
-
-    Returns
-    -------
-    Dataset
-        ``rain_log_score_occurrence`` and ``rain_log_score_amount`` for a variable ``rain``.
-    """
-    parts = ["log_score_occurrence", "log_score_amount"]
-    made = _scores(answers.score_parts, parts, x, obs, dim, options)
-    assert isinstance(made, xr.Dataset)
-    return made
-
-
-def crps(x: Labelled, obs: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> Labelled:
-    """Return continuous ranked probability scores in the variable's units: `ensembles.crps`.
-
-    Parameters as in `log_scores`.
-    """
-    return _scores(answers.crps, ["crps"], x, obs, dim, options)
-
-
-def pit(
-    x: Labelled, obs: Labelled, dim: Hashable = "member", *, seed: int = 0, **options: Unpack[Keywords]
-) -> Labelled:
-    """Return probability integral transforms: `ensembles.pit`.
-
-    Other parameters as in `log_scores`. The draw at an atom depends on `seed` and the cell's position in the array, not
-    on the chunks.
-    """
-    # Here, since lazy blocks would fail only when computed.
-    answers.check_seed(seed)
-    return _scores(answers.pit, ["pit"], x, obs, dim, options, seed=seed)
-
-
-def _scores(
-    function: Function, kinds: list[str], x: Labelled, obs: Labelled, dim: Hashable, options: Keywords, **more: Any
-) -> Labelled:
-    """Return one result of each kind, several as a Dataset; with a seed the function needs the cells' numbers too."""
-
-    def one(x: Any, others: dict[str, Any], **keywords: Any) -> Labelled:
-        cells = LabelledEnsembles(x, dim, **keywords)
-        observed = check_alike(cells.x, others["obs"], "obs", dim)
-        inputs = [observed, cell_numbers(cells.x, dim)] if "seed" in more else [observed]
-        made = [counted(part, obs=observed) for part in cells.apply(function, inputs, kinds=kinds, **more)]
-        return made[0] if len(made) == 1 else xr.merge([part.to_dataset() for part in made])
-
-    return each_variable(one, x, {"obs": obs}, dim, options)
-
-
-def bandwidth(x: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]) -> Labelled:
+def bandwidth(x: Labelled, dim: Hashable | None = None, **options: Unpack[Keywords]) -> Labelled:
     """Return bandwidths in the variable's units: `amortized_kde.bandwidth` along `dim`.
 
     Parameters as in `log_scores`, but a `bandwidth` is an error, and `atoms` and `climatology` are ignored.
@@ -132,7 +40,7 @@ def bandwidth(x: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]
     array([0.81, 1.62])
     """
 
-    def one(x: Any, others: dict[str, Any], **keywords: Any) -> Labelled:
+    def one(x: Any, others: dict[str, Any], dim: Hashable, **keywords: Any) -> Labelled:
         if keywords.get("bandwidth") is not None:
             raise InvalidParameterError("bandwidths are selected here; give a method, not a bandwidth.")
         return counted(*LabelledEnsembles(x, dim, **keywords).apply(bandwidth_block, kinds=["bandwidth"]))
@@ -141,7 +49,7 @@ def bandwidth(x: Labelled, dim: Hashable = "member", **options: Unpack[Keywords]
 
 
 def densities(
-    x: Labelled, at: ArrayLike | xr.DataArray, dim: Hashable = "member", **options: Unpack[Keywords]
+    x: Labelled, at: ArrayLike | xr.DataArray, dim: Hashable | None = None, **options: Unpack[Keywords]
 ) -> Labelled:
     """Return densities at arguments, in one over the variable's units: `ensembles.densities`.
 
@@ -154,7 +62,7 @@ def densities(
 def probabilities(
     x: Labelled,
     thresholds: ArrayLike | xr.DataArray,
-    dim: Hashable = "member",
+    dim: Hashable | None = None,
     *,
     above: bool = False,
     **options: Unpack[Keywords],
@@ -177,7 +85,7 @@ def probabilities(
 
 
 def quantiles(
-    x: Labelled, p: ArrayLike | xr.DataArray, dim: Hashable = "member", **options: Unpack[Keywords]
+    x: Labelled, p: ArrayLike | xr.DataArray, dim: Hashable | None = None, **options: Unpack[Keywords]
 ) -> Labelled:
     """Return quantiles in the variable's units: `ensembles.quantiles`.
 
@@ -188,12 +96,12 @@ def quantiles(
 
 
 def _at_arguments(
-    function: Function, kind: str, x: Labelled, argument: Argument, dim: Hashable, options: Keywords, **more: Any
+    function: Function, kind: str, x: Labelled, argument: Argument, dim: Hashable | None, options: Keywords, **more: Any
 ) -> Labelled:
     """Return a function of the densities at arguments."""
     values, what, new = argument
 
-    def one(x: Any, others: dict[str, Any], **keywords: Any) -> Labelled:
+    def one(x: Any, others: dict[str, Any], dim: Hashable, **keywords: Any) -> Labelled:
         cells = LabelledEnsembles(x, dim, **keywords)
         at, along = read_argument(values, cells.x, dim, what, new)
         if what == "p" and not is_lazy(at):
@@ -207,51 +115,65 @@ def _at_arguments(
 def atom_probabilities(
     x: Labelled,
     atoms: Sequence[float] | Mapping[Hashable, Sequence[float]],
-    dim: Hashable = "member",
+    dim: Hashable | None = None,
     *,
     bounds: Sequence[float | None] | Mapping[Hashable, Sequence[float | None]] | None = None,
+    method: str | Mapping[Hashable, str] | None = None,
+    covariates: Mapping[str, Any] | None = None,
 ) -> Labelled:
     """Return probabilities of atoms along a new dimension ``atom``: `ensembles.atom_probabilities`."""
 
-    def one(x: Any, others: dict[str, Any], **keywords: Any) -> Labelled:
+    def one(x: Any, others: dict[str, Any], dim: Hashable, **keywords: Any) -> Labelled:
         points = sorted(float(atom) for atom in keywords.get("atoms", ()))
-        cells = LabelledEnsembles(x, dim, bandwidth=1.0, **keywords)
+        cells = LabelledEnsembles(x, dim, covariates=covariates, **keywords)
         made = cells.apply(answers.atom_probabilities, kinds=["atom_probability"], new={"atom": len(points)})
         return counted(*made).assign_coords(atom=points)
 
-    return each_variable(one, x, {}, dim, {"atoms": atoms, "bounds": bounds})
+    return each_variable(one, x, {}, dim, {"atoms": atoms, "bounds": bounds, "method": method})
 
 
-def dressed(
-    x: Labelled, dressing: Dressing | str | Path | Mapping[Hashable, Dressing | str | Path], dim: Hashable = "member"
+def calibrated(
+    x: Labelled,
+    model: Calibration | str | Path | Mapping[Hashable, Calibration | str | Path],
+    dim: Hashable | None = None,
+    *,
+    covariates: Mapping[str, Any] | None = None,
 ) -> Labelled:
-    """Return members shifted and scaled: `ensembles.dressed`, with the dimensions, name and attributes of `x`.
+    """Return members corrected for bias and spread: `ensembles.calibrated`, with the dimensions and name of `x`.
+
+    Scores and probabilities of a model that was trained with a calibration apply it themselves.
 
     Parameters
     ----------
     x : DataArray or Dataset
-        For a Dataset, every variable with the members' dimension is dressed, and only these are returned.
-    dressing : Dressing, str or Path
-        The dressing, or the folder of a model that was trained with one; for a Dataset also a mapping by variable.
-    dim : hashable
-        The members' dimension.
+        For a Dataset, every variable with the members' dimension is corrected, and only these are returned.
+    model : Calibration, str or Path
+        The calibration, or the folder of a model that was trained with one; for a Dataset also a mapping by variable.
+    dim : hashable, optional
+        The members' dimension; default: as in `log_scores`.
+    covariates : mapping of str to DataArray, optional
+        Covariates that are not coordinates of `x`. The season, places and lead times come from its coordinates.
 
     Examples
     --------
-    >>> members = xr.DataArray([[1.0, 3.0]], dims=("time", "member"), name="wind")
-    >>> dressed(members, Dressing(0.5, 1.0, 2.0)).values
-    array([[0.5, 4.5]])
+    >>> members = xr.DataArray([[1.0, 3.0, 5.0]], dims=("time", "member"), name="wind")
+    >>> calibrated(members, Calibration(location={"1": -0.5, "mean": 1.0}, floor=3.0, slope=0.0)).values
+    array([[-0.5,  2.5,  5.5]])
     """
 
-    def one(x: Any, others: dict[str, Any], *, dressing: Dressing | str | Path | None = None) -> xr.DataArray:
+    def one(
+        x: Any, others: dict[str, Any], dim: Hashable, *, model: Calibration | str | Path | None = None
+    ) -> xr.DataArray:
         members = check_members(x, dim)
-        if dressing is None:
+        if model is None:
             return members
-        chosen = dressing if isinstance(dressing, Dressing) else read_dressing(dressing)
+        chosen = model if isinstance(model, Calibration) else read_calibration(model)
+        by_cell = needed(members, chosen, covariates)
         made: xr.DataArray = xr.apply_ufunc(
-            partial(ensembles.dressed, dressing=chosen),
+            partial(calibrated_block, calibration=chosen, by_cell=tuple(by_cell)),
             members,
-            input_core_dims=[[dim]],
+            *by_cell.values(),
+            input_core_dims=[[dim], *([[]] * len(by_cell))],
             output_core_dims=[[dim]],
             dask="parallelized",
             output_dtypes=[float],
@@ -259,4 +181,4 @@ def dressed(
         )
         return made.transpose(*members.dims)
 
-    return each_variable(one, x, {}, dim, {"dressing": dressing})
+    return each_variable(one, x, {}, dim, {"model": model})

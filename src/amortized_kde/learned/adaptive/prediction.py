@@ -10,7 +10,7 @@ rate of the classical rules, and the background's probability as 1/n. `large.py`
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +24,7 @@ from amortized_kde.learned.adaptive.features import RUNG_EXPONENTS, SAMPLE_FEATU
 from amortized_kde.learned.adaptive.large import averaged_shares, bandwidth_multiplier
 from amortized_kde.learned.adaptive.network import LadderNetwork, Standards
 from amortized_kde.learned.model import Model
+from amortized_kde.numerics.floats import ordinary_exponents, times_power
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
 # Points per run: their features are then a few megabytes. `single` reads fewer of them.
@@ -46,6 +47,8 @@ _DECADES = "its values span decades: fit their logarithms instead"
 _WAYS = (*(words for _, words in _WORDS.values()), _NARROW, _DECADES)
 _CHECKED = [SAMPLE_FEATURES.index(name) for name in _WORDS]
 _SIGNS = np.array([sign for sign, _ in _WORDS.values()])
+# The smallest positive float64; results in tiny units must not be rounded to 0.
+_SMALLEST = 5e-324
 # Logarithms of the ladder's bandwidths, relative to the widest.
 _LOG_RUNGS = math.log(2.0) * (RUNG_EXPONENTS - RUNG_EXPONENTS[0])
 
@@ -100,8 +103,47 @@ def smooth(
     """Evaluate the adaptive model for ascending samples, each with its own bounds.
 
     All points are described at once. With a `scratch` the shares are written there, and overwritten by those of the
-    next samples.
+    next samples. Samples of tiny or huge numbers are evaluated times a power of two.
     """
+    exponents = _exponents(samples)
+    if exponents.any():
+        ends = times_power(lower, exponents), times_power(upper, exponents)
+        found = _smooth(model, _times_power(samples, exponents), *ends, threads=threads, scratch=scratch)
+        return replace(
+            found,
+            bandwidths=np.maximum(times_power(found.bandwidths, -exponents[:, None]), _SMALLEST),
+            locations=times_power(found.locations, -exponents),
+            scales=np.maximum(times_power(found.scales, -exponents), _SMALLEST),
+        )
+    return _smooth(model, samples, lower, upper, threads=threads, scratch=scratch)
+
+
+def _exponents(samples: Samples) -> Index:
+    """Powers of two that make each sample's largest number ordinary."""
+    # Most batches are ordinary as a whole, which one quick pass shows.
+    sizes = np.abs(samples.values)
+    ends = np.array([sizes.max(initial=0.0), sizes.min(where=sizes > 0.0, initial=1.0)])
+    if not ordinary_exponents(ends).any():
+        return np.zeros(len(samples), np.int64)
+    largest = np.zeros(len(samples))
+    used = samples.sizes > 0
+    largest[used] = np.maximum.reduceat(sizes, samples.offsets[:-1][used])
+    return ordinary_exponents(largest)
+
+
+def _times_power(samples: Samples, exponents: Index) -> Samples:
+    return replace(samples, values=times_power(samples.values, np.repeat(exponents, samples.sizes)))
+
+
+def _smooth(
+    model: Model,
+    samples: Samples,
+    lower: Array,
+    upper: Array,
+    *,
+    threads: int | None,
+    scratch: Scratch | None,
+) -> Smoothing:
     found = describe(samples, lower, upper, threads=threads, scratch=scratch)
     network: LadderNetwork = model.network
     sample_of_point = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
@@ -184,11 +226,14 @@ def select_single(
     """Return one bandwidth per sample."""
     network: LadderNetwork = model.network
 
-    def predict(part: Samples, threads: int | None, scratch: Scratch) -> Selection:
-        found = describe(part, *_ends(bounds, len(part)), points=False, threads=threads, scratch=scratch)
+    def predict(given: Samples, threads: int | None, scratch: Scratch) -> Selection:
+        exponents = _exponents(given)
+        part = _times_power(given, exponents) if exponents.any() else given
+        ends = (times_power(end, exponents) for end in _ends(bounds, len(part)))
+        found = describe(part, *ends, points=False, threads=threads, scratch=scratch)
         ratio = np.exp(network.log_bandwidths(found.of_samples))
         h = np.where(found.usable, found.scales * ratio * _size_ratio(part, found) ** -0.2, np.nan)
-        return Selection(h, *_codes(part, found, network.standards))
+        return Selection(np.maximum(times_power(h, -exponents), _SMALLEST), *_codes(part, found, network.standards))
 
     return _select(predict, samples, threads, _POINTS_PER_RUN_SINGLE)
 

@@ -102,25 +102,12 @@ class _Run:
         found = read_checkpoint(out, self.recipe.as_card()) if resume else None
         if found is not None:
             self.progress, arrays, self.best = found
-            self.state, fitted = _unflatten(self.state, arrays)
-            problem.restore(fitted)
+            self.state = _unflatten(self.state, arrays)
         self.validation = problem.validation()
 
     def kept(self) -> list[NDArray[Any]]:
-        """Return what a model is made of: the averaged network, and what was fitted beside it."""
-        return [*_leaves(self.state.average), *self.problem.fitted()]
-
-    def begin(self) -> None:
-        self.fit()
-        if self.problem.scores_start and self.progress.step == 0:
-            self.validate()
-
-    def fit(self) -> bool:
-        """Fit what is due beside the network; return whether tasks must be prepared again."""
-        changed = self.problem.fit(self.progress.step, self.state.average)
-        if changed:
-            self.validation = self.problem.validation()
-        return changed
+        """Return what a model is made of: the averaged network."""
+        return _leaves(self.state.average)
 
     def step(self, batch: Batch) -> None:
         outputs = self.adam.outputs(self.state.network, batch)
@@ -139,8 +126,7 @@ class _Run:
         self.scores.clear()
         progress.log.append(LogRow(step, score, self.validate() if due else None))
         if due:
-            state = [*_leaves(self.state), *self.problem.fitted()]
-            write_checkpoint(self.out, self.recipe.as_card(), progress, state, self.best)
+            write_checkpoint(self.out, self.recipe.as_card(), progress, _leaves(self.state), self.best)
             write_log(self.out, progress.log)
 
     def validate(self) -> float:
@@ -157,7 +143,7 @@ class _Run:
         return score
 
     def finish(self) -> None:
-        network, fitted = _unflatten(self.state.average, self.best)
+        network = _unflatten(self.state.average, self.best)
         arrays = self.problem.arrays(network)
         card = {
             "name": self.recipe.name,
@@ -168,7 +154,7 @@ class _Run:
             "validation_score_bits": self.progress.best_score,
             "package_version": importlib.metadata.version("amortized-kde"),
             "command": self.recipe.command,
-            **self.problem.card(arrays, fitted),
+            **self.problem.card(arrays),
         }
         write_model(self.out, arrays, card)
 
@@ -177,11 +163,9 @@ def _leaves(tree: Any) -> list[NDArray[Any]]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
 
 
-def _unflatten(like: Any, arrays: list[NDArray[Any]]) -> tuple[Any, list[NDArray[Any]]]:
-    """Return the tree whose leaves come first, and the arrays after them."""
-    tree: Any = jax.tree.structure(like)
-    leaves = [jnp.asarray(array) for array in arrays[: tree.num_leaves]]
-    return jax.tree.unflatten(tree, leaves), arrays[tree.num_leaves :]
+def _unflatten(like: Any, arrays: list[NDArray[Any]]) -> Any:
+    """Return the tree with these leaves."""
+    return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(array) for array in arrays])
 
 
 def run(
@@ -196,7 +180,6 @@ def run(
     out.mkdir(parents=True, exist_ok=True)
     training = _Run(problem, out, resume=resume)
     progress, last = training.progress, min(problem.recipe.steps, stop_at or problem.recipe.steps)
-    training.begin()
     # Tasks are prepared one step ahead, while the weights are updated.
     with ThreadPoolExecutor(1) as maker:
         coming = maker.submit(problem.step, progress.step)
@@ -205,8 +188,6 @@ def run(
             coming = maker.submit(problem.step, progress.step + 1)
             training.step(batch)
             training.record()
-            if progress.step < last and training.fit():
-                coming = maker.submit(problem.step, progress.step)
             if report is not None:
                 report(progress)
     if last == problem.recipe.steps or progress.stopped:

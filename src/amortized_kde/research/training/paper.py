@@ -28,7 +28,7 @@ from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.research.tasks import TaskBatch, World, draw_tasks
 from amortized_kde.research.tasks.batch import SIZE
 from amortized_kde.research.training.bandwidth_score import BoundedSamples, score_and_slope_rows
-from amortized_kde.research.training.problem import Arrays, Outputs, Problem, Slopes
+from amortized_kde.research.training.problem import Outputs, Problem, Slopes
 from amortized_kde.research.training.recipe import Objective, PaperRecipe, find_world
 from amortized_kde.score import gauss_hermite
 
@@ -136,7 +136,7 @@ class PaperProblem(Problem):
         leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(network)]
         return {f"{('weight', 'bias')[i % 2]}{i // 2}": leaf for i, leaf in enumerate(leaves)}
 
-    def card(self, arrays: dict[str, NDArray[Any]], fitted: Arrays) -> dict[str, Any]:
+    def card(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         """Return the paper's kept step, the mean |log2| ratio of mirrored samples' bandwidths, and the conventions."""
         network, batch = Stack.of(layers_of(arrays)), self.validation()
         mirrored = self._scaled(batch.features[:, :5] * [1.0, -1.0, 1.0, -1.0, 1.0])

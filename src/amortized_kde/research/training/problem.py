@@ -1,7 +1,7 @@
 """What the training loop needs to know of a model: its network, its tasks and its loss."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from amortized_kde._types import Array, Single
 from amortized_kde.research.training.recipe import EarlyStop, Recipe
 
-Arrays = Sequence[NDArray[Any]]
 Outputs = tuple[Array, ...]
 Slopes = tuple[Single, ...]
 Forward = Callable[..., tuple[Any, ...]]
@@ -28,9 +27,8 @@ class Problem(ABC):
     """A network, its tasks and its loss.
 
     The loop makes one step of Adam along the slopes of `score_and_slopes` for the tasks of each `step`, and scores the
-    moving average of the weights on those of `validation`. What `step` returns may depend on the step's number and on
-    `fitted`, and on nothing else: a resumed run then ends with the same bits as an unbroken one. A problem that fits
-    numbers beside the network overrides `fit`, `fitted` and `restore`.
+    moving average of the weights on those of `validation`. What `step` returns may depend on the step's number, and on
+    nothing else: a resumed run then ends with the same bits as an unbroken one.
 
     Attributes
     ----------
@@ -45,8 +43,6 @@ class Problem(ABC):
     early_stop : EarlyStop, optional
     keeps_best : bool
         Keep the weights with the lowest validation score rather than the last.
-    scores_start : bool
-        Score the weights before the first step too, so that they are kept if no step improves on them.
     """
 
     recipe: Recipe
@@ -55,7 +51,6 @@ class Problem(ABC):
     final_rate: float | None = None
     early_stop: EarlyStop | None = None
     keeps_best: ClassVar[bool] = True
-    scores_start: ClassVar[bool] = False
 
     @abstractmethod
     def start(self) -> Any:
@@ -82,16 +77,5 @@ class Problem(ABC):
         """Return the arrays of a model's file by name."""
 
     @abstractmethod
-    def card(self, arrays: dict[str, NDArray[Any]], fitted: Arrays) -> dict[str, Any]:
+    def card(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         """Return what a model's card says besides the entries common to all."""
-
-    def fit(self, step: int, network: Any) -> bool:
-        """Fit what is due before a step, given the averaged network; return whether anything changed."""
-        return False
-
-    def fitted(self) -> Arrays:
-        """Return the numbers that are fitted beside the network."""
-        return ()
-
-    def restore(self, fitted: Arrays) -> None:  # noqa: B027
-        """Continue from what `fitted` returned."""

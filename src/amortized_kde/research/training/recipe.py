@@ -138,15 +138,22 @@ class Reuse:
     """Tasks that are used several times: steps cycle through the tasks of `steps` steps (0: all tasks are fresh).
 
     Of a step's tasks, `families` are of the ten families and `mixtures` are mixtures of 32 components, all with known
-    bounds and n uniform on 5 .. 256; the others are of the broad world.
+    bounds and n uniform on 5 .. 256; `open` are mixtures and families without known bounds, with n log-uniform on
+    30 .. 4096; the others are of the broad world.
     """
 
     steps: int
     families: int
     mixtures: int
+    open: int
+
+    @property
+    def added(self) -> int:
+        """The tasks of a step that are not of the broad world."""
+        return self.families + self.mixtures + self.open
 
 
-_NO_REUSE = Reuse(steps=0, families=0, mixtures=0)
+_NO_REUSE = Reuse(steps=0, families=0, mixtures=0, open=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,9 +321,9 @@ def _check_broad(recipe: BroadRecipe) -> None:
         return
     if recipe.network.output != "single":
         raise InvalidParameterError(f"recipe {recipe.name}: only tasks of the output 'single' can be used again.")
-    if min(again.steps - 1, again.families, again.mixtures, recipe.batch - again.families - again.mixtures - 1) < 0:
+    if min(again.steps - 1, again.families, again.mixtures, again.open, recipe.batch - again.added - 1) < 0:
         raise InvalidParameterError(
-            f"recipe {recipe.name}: again needs at least one step, and families and mixtures must leave some tasks."
+            f"recipe {recipe.name}: again needs at least one step; families, mixtures and open must leave some tasks."
         )
 
 

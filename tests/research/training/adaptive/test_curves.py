@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("jax", reason="training needs the train extra")
 
+from amortized_kde.research.tasks.broad.kinds import BOTH, COMPACT, KINDS
 from amortized_kde.research.training.adaptive.objective import Curves, curves_of, join, single_scores_and_slopes
 from amortized_kde.research.training.adaptive.problem import BroadProblem, curves_of_step
 from amortized_kde.research.training.adaptive.tasks import prepare_step, standards
@@ -19,7 +20,7 @@ LADDER = Curves.LADDER
 def recipe():
     whole = find_recipe("single")
     tasks = dataclasses.replace(whole.tasks, standard_tasks=300)
-    return dataclasses.replace(whole, batch=60, tasks=tasks, again=Reuse(steps=2, families=10, mixtures=8))
+    return dataclasses.replace(whole, batch=60, tasks=tasks, again=Reuse(steps=2, families=10, mixtures=8, open=6))
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +78,13 @@ def test_a_cubic_is_met_everywhere(curves):
     np.testing.assert_allclose(slopes, cubic.deriv()(logs))
 
 
-def test_a_step_has_tasks_of_three_kinds_and_they_come_again(recipe):
+def test_a_step_has_tasks_of_four_kinds_and_they_come_again(recipe):
     problem = BroadProblem(recipe)
     first, second, third = (problem.step(step) for step in range(3))
     assert len(first.weights) == 60
     assert first.weights.sum() == pytest.approx(1.0)
     sizes = first.inputs.sizes
+    assert sizes[36:42].min() >= 30
     assert sizes[42:].min() >= 5
     assert sizes[42:].max() <= 256
     assert third is first
@@ -90,10 +92,22 @@ def test_a_step_has_tasks_of_three_kinds_and_they_come_again(recipe):
     anew = curves_of_step(recipe, 0, problem.standards)
     np.testing.assert_array_equal(anew.scores, first.scores)
     broad = prepare_step(recipe, 0, problem.standards)
-    np.testing.assert_array_equal(first.inputs.sample_features[:42], broad.inputs.sample_features)
+    np.testing.assert_array_equal(first.inputs.sample_features[:36], broad.inputs.sample_features)
 
 
 def test_joined_tasks_count_alike(curves):
     both = join([curves, curves])
     np.testing.assert_allclose(both.weights, np.tile(curves.weights, 2) / 2.0)
     assert both.inputs.sample_features.shape == (2 * len(curves.weights), curves.inputs.sample_features.shape[1])
+
+
+def test_compact_densities_have_no_floor_from_thirty_values_on(prepared):
+    tasks = prepared.tasks
+    tiny = np.full(len(tasks), LADDER[0])
+    scores = single_scores_and_slopes(prepared, (tiny,))[0]
+    unknown = tasks.known_bounds != BOTH
+    compact = np.isin(tasks.kinds, [KINDS.index(name) for name in COMPACT])
+    bare = unknown & compact & (tasks.sizes >= 30) & (tasks.units == 0.0) & ~tasks.resampled
+    floored = unknown & ~(compact & (tasks.sizes >= 30))
+    assert scores[bare].min() > 200.0
+    assert scores[floored].max() < 60.0

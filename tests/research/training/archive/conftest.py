@@ -8,18 +8,33 @@ from amortized_kde.research.training.archive.pairs import read_pairs
 
 @pytest.fixture(scope="session")
 def made():
-    """Pairs of an archive in which members, moved by (a, b, c), and the observation are alike: exchangeable draws."""
+    """Pairs with y = a + b m + sqrt(c^2 + d^2 s^2) z, z normal, m and s of the members."""
 
-    def make(seed, *, numbers=(0.0, 1.0, 1.0), steps=200, places=20, members=20):
+    def make(seed=1, *, numbers=(2.0, 0.8, 1.0, 0.7), days=400, places=1, members=10, season=0.0, **options):
         rng = np.random.default_rng(seed)
-        season = 8.0 * np.sin(2.0 * np.pi * np.arange(steps) / 365.25)
-        centre = 10.0 + season[:, None] + rng.normal(0.0, 3.0, (steps, places))
-        drawn = centre[..., None] + rng.gamma(8.0, 0.25, (steps, places, 1)) * rng.normal(
-            size=(steps, places, members + 1)
+        a, b, c, d = numbers
+        day = np.repeat(np.arange(days), places)
+        angle = 2.0 * np.pi * day / 365.2425
+        x = rng.normal(5.0, 4.0, (day.size, 1)) + rng.gamma(3.0, 0.7, (day.size, 1)) * rng.normal(
+            size=(day.size, members)
         )
-        x = drawn[..., 1:]
-        mean, (a, b, c) = x.mean(axis=-1), numbers
-        y = a + b * mean + c * (drawn[..., 0] - mean)
-        return read_pairs(x.reshape(-1, members), y.ravel(), np.repeat(np.arange(steps), places))
+        m, s = x.mean(axis=1), x.std(axis=1, ddof=1)
+        y = a + b * m + season * np.sin(angle) + np.sqrt(c**2 + d**2 * s**2) * rng.normal(size=day.size)
+        return read_pairs(x, y, day, covariates={"day_of_year": 1.0 + day % 365}, **options)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def wet():
+    """Pairs of rain: dry in about 30 % of cases, members half of what they should be."""
+
+    def make(seed=3, days=500, **options):
+        rng = np.random.default_rng(seed)
+        signal = rng.normal(size=(days, 1))
+        chance = 1.0 / (1.0 + np.exp(-1.2 - 1.5 * signal))
+        amount = rng.gamma(0.9, 4.0, (days, 9)) * np.exp(0.5 * signal)
+        drawn = np.where(rng.random((days, 9)) < chance, amount, 0.0)
+        return read_pairs(0.5 * drawn[:, 1:], drawn[:, 0], np.arange(days), bounds=(0, None), atoms=(0,), **options)
 
     return make

@@ -1,90 +1,88 @@
-"""The report: scores as they should be, and intervals that know that neighbouring times are alike."""
+"""The report: verdicts in the first line, intervals by blocks of time, windows, files and pictures."""
 
 import csv
+import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
-import amortized_kde as akde
-from amortized_kde.learned.store import load_model
-from amortized_kde.research.training.archive.pairs import HELD_OUT, read_pairs, split_time
-from amortized_kde.research.training.archive.scores import (
-    compare,
-    gaussian_scores,
-    model_scores,
+from amortized_kde.research.training.archive.pairs import read_pairs
+from amortized_kde.research.training.archive.predictive import Scores
+from amortized_kde.research.training.archive.report import (
+    OURS,
+    blocks,
+    draw_report,
+    join,
     piece_bootstrap,
-    silverman_scores,
+    pieces_of,
     table_lines,
+    tabulate,
     write_report,
 )
 
+DAYS = np.repeat(np.arange(100), 3)
 
-def pairs_between(bounds, seed=3):
+
+def scored(seed=1):
     rng = np.random.default_rng(seed)
-    x = rng.beta(2.0, 3.0, (30, 8))
-    x[3, 5:] = np.nan
-    return read_pairs(x, rng.beta(2.0, 3.0, 30), np.arange(30), bounds=bounds)
+    return read_pairs(rng.normal(size=(300, 4)), rng.normal(size=300), DAYS)
 
 
-@pytest.mark.parametrize("bounds", [None, (0, None), (None, 1), (0, 1), (-50, 50)])
-def test_the_gaussian_is_a_truncated_normal(bounds):
-    pairs = pairs_between(bounds)
-    for members, y, score in zip(pairs.members, pairs.observations, gaussian_scores(pairs), strict=True):
-        there = members[~np.isnan(members)]
-        mean, sd = there.mean(), there.std(ddof=1)
-        law = stats.truncnorm(*((end - mean) / sd for end in pairs.bounds), loc=mean, scale=sd)
-        assert score == pytest.approx(-law.logpdf(y) / np.log(2.0), rel=1e-9)
+def scores(bits, seed=2, noise=0.1):
+    rng = np.random.default_rng(seed)
+    return Scores(np.zeros(300), bits + noise * rng.normal(size=300), np.ones(300), rng.random(300))
 
 
-def test_a_gaussian_far_outside_a_bound_keeps_its_digits():
-    pairs = read_pairs([[1.0, 1.0001]] * 2, [1.00002, 5.0], [0, 1], bounds=(0.9, None))
-    assert np.isfinite(gaussian_scores(pairs)).all()
-    moved = pairs.dressed(np.array([0.0, 1.0, 1.0]))
-    np.testing.assert_allclose(gaussian_scores(moved), gaussian_scores(pairs), rtol=1e-6)
-
-
-@pytest.mark.parametrize("bounds", [None, (0, 1)])
-@pytest.mark.parametrize("method", ["silverman", "amortized:single", "amortized:adaptive"])
-def test_other_scores_are_those_of_each_density(bounds, method):
-    pairs = pairs_between(bounds)
-    scorer = silverman_scores if method == "silverman" else model_scores(load_model(method.split(":")[1]))
-    for members, y, score in list(zip(pairs.members, pairs.observations, scorer(pairs), strict=True))[::9]:
-        density = akde.fit(members[~np.isnan(members)], bounds=bounds, method=method)
-        assert score == pytest.approx(akde.log_score(density, y), rel=1e-9)
-
-
-def test_the_bootstrap_draws_whole_pieces():
-    """Fifty values that are all alike in each of 25 pieces: the spread is that of 25 numbers, not of 1250."""
-    rng = np.random.default_rng(7)
-    values, pieces = np.repeat(rng.normal(size=25), 50), np.repeat(np.arange(25), 50)
-    means = piece_bootstrap(values[:, None], pieces, seed=1)
-    assert means.std() == pytest.approx(values.std() / 5.0, rel=0.1)
-    assert (means == piece_bootstrap(values[:, None], pieces, seed=1)).all()
-
-
-def test_rows_are_differences_to_the_last(made, tmp_path):
-    pairs = made(8, numbers=(2.0, 1.0, 1.5), steps=60, places=5)
-    split, single = split_time(pairs.steps), load_model("single")
-    numbers = np.array([2.0, 1.0, 1.5])
-    report = compare(pairs, split, untuned=single, tuned=single, numbers=numbers)
-    names = [row.method for row in report.rows]
-    assert names == [
-        *("gaussian", "silverman", "untuned model"),
-        *("gaussian, dressed", "silverman, dressed", "untuned model, dressed", "tuned model, dressed"),
-    ]
-    held_out = pairs.where(split.part_of(pairs.times) == HELD_OUT)
-    assert report.pairs == len(held_out)
-    last = report.rows[-1]
-    assert last.score == pytest.approx(model_scores(single)(held_out.dressed(numbers)).mean())
-    assert (last.difference, last.low, last.high) == (0.0, 0.0, 0.0)
-    for row in report.rows[:-1]:
-        assert row.difference == pytest.approx(row.score - last.score)
-        assert row.low < row.difference < row.high
-    assert report.rows[2].low > 0.0
+def test_a_rival_that_wins_is_named_first(tmp_path):
+    report = tabulate({"EMOS": scores(2.0, 3), "raw": scores(5.0, 4), OURS: scores(2.5, 5)}, scored())
+    assert report.verdict.startswith("A rival wins: EMOS is better than the trained model by 0.4910 bits")
+    assert table_lines(report)[0] == report.verdict
     write_report(report, tmp_path / "report.csv")
-    with open(tmp_path / "report.csv", encoding="utf-8") as file:
-        read = list(csv.DictReader(file))
-    assert [row["method"] for row in read] == names
-    assert float(read[0]["mean_log_score_bits"]) == report.rows[0].score
-    assert len(table_lines(report)) == len(names) + 1
+    first, *rest = (tmp_path / "report.csv").read_text().splitlines()
+    assert first == f"# {report.verdict}"
+    rows = {row["method"]: row for row in csv.DictReader(rest)}
+    assert float(rows["EMOS"]["high_95"]) < 0.0 < float(rows["raw"]["low_95"])
+    draw_report(report, tmp_path / "report.png")
+    assert (tmp_path / "report.png").stat().st_size > 10_000
+
+
+def test_a_difference_within_its_interval_is_said_to_be_chance():
+    close = tabulate({"EMOS": scores(2.499, 3, 1.0), OURS: scores(2.5, 5, 1.0)}, scored())
+    assert ("may be chance" in close.verdict) or close.verdict.startswith("The trained model is better")
+    ahead = tabulate({"EMOS": scores(3.0, 3), OURS: scores(2.5, 5)}, scored())
+    assert ahead.verdict.startswith("The trained model is better than all 1 rivals; next is EMOS, behind by 0.509")
+
+
+def test_intervals_hold_the_error_of_dependent_days():
+    """Scores that are alike for a block of days have an interval as wide as that of the blocks' means."""
+    rng = np.random.default_rng(6)
+    pieces = pieces_of(DAYS)
+    assert pieces.max() + 1 == 10
+    blocky = rng.normal(size=10)[pieces]
+    drawn = piece_bootstrap(blocky[:, None], pieces, seed=0)
+    expected = np.std([blocky[pieces == k].mean() for k in range(10)]) / math.sqrt(10)
+    assert drawn.std() == pytest.approx(expected, rel=0.1)
+
+
+def test_places_of_one_day_are_in_one_piece():
+    pieces = pieces_of(DAYS)
+    assert all(np.unique(pieces[day == DAYS]).size == 1 for day in range(100))
+
+
+def test_a_window_is_fitted_just_before_what_it_scores():
+    pairs = scored()
+    early, late = pairs.where(pairs.days < 80), pairs.where(pairs.days >= 80)
+    parts = list(blocks(early, late, 25))
+    assert len(parts) == 4
+    assert sum(len(part) for _, part in parts) == len(late)
+    for fitted, part in parts:
+        assert fitted.days.max() == part.days.min() - 1
+        assert fitted.days.min() == part.days.min() - 25
+    assert [(len(a), len(b)) for a, b in blocks(early, late, None)] == [(240, 60)]
+
+
+def test_joined_pairs_are_all_of_them():
+    pairs = scored()
+    again = join(pairs.where(pairs.days < 40), pairs.where(pairs.days >= 40))
+    np.testing.assert_array_equal(again.members, pairs.members)
+    assert again.fingerprint() == pairs.fingerprint()

@@ -1,4 +1,4 @@
-"""Training on archives: bias and spread are mended, what was good stays so, and a resumed run has the same bits."""
+"""Training on archives: parts pay for themselves, the last days are never seen, the model is the reported one."""
 
 import dataclasses
 import json
@@ -8,140 +8,153 @@ import pytest
 
 pytest.importorskip("jax", reason="training needs the train extra")
 
-from amortized_kde.ensembles import dressed, log_score_parts, log_scores, read_dressing
+from amortized_kde.ensembles import log_scores, read_calibration
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
-from amortized_kde.learned.store import ARCHITECTURES, load_model, read_model
-from amortized_kde.research.training.archive.pairs import HELD_OUT, TRAINING, VALIDATION, read_pairs, split_time
-from amortized_kde.research.training.archive.problem import ArchiveProblem, tasks_of
+from amortized_kde.learned.store import load_model, read_model
+from amortized_kde.research.training.archive.decide import Decisions, decide, fit
+from amortized_kde.research.training.archive.pairs import read_pairs
+from amortized_kde.research.training.archive.predictive import score
+from amortized_kde.research.training.archive.problem import Moved, TuningProblem, tasks_of, tune
 from amortized_kde.research.training.archive.recipe import archive_recipe, find_start
-from amortized_kde.research.training.archive.train import train_archive
+from amortized_kde.research.training.archive.report import OURS
+from amortized_kde.research.training.archive.train import check_folder, held_out, train_archive
 
-NUMBERS = (6.0, 0.8, 1.7)
+pytestmark = pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning")
 
 
 def brief(pairs, **options):
-    """A recipe of few and small steps; `every` puts a checkpoint where the dressing is fitted again."""
-    recipe = archive_recipe(pairs, **{"steps": 12, **options})
-    return dataclasses.replace(recipe, batch=32, every=3)
+    """A recipe of few and small steps."""
+    return dataclasses.replace(archive_recipe(pairs, **{"steps": 12, **options}), batch=32, every=4)
 
 
 @pytest.fixture(scope="module")
-def wrong(made):
-    """An archive with a bias and too little spread."""
-    return made(11, numbers=NUMBERS, steps=100, places=6, members=10)
+def two_modes():
+    """Biased forecasts whose errors have two modes, so that the network's shape pays."""
+    rng = np.random.default_rng(16)
+    centre = rng.normal(0.0, 3.0, (600, 1))
+    drawn = centre + np.where(rng.random((600, 16)) < 0.5, 3.0, -3.0) + 0.3 * rng.normal(size=(600, 16))
+    return read_pairs(drawn[:, 1:] + 2.0, drawn[:, 0], np.repeat(np.arange(100), 6))
 
 
-@pytest.mark.parametrize(("start", "dress"), [("single", True), ("scratch", False)])
-def test_a_stopped_run_ends_with_the_bits_of_an_unbroken_one(wrong, tmp_path, start, dress):
-    recipe = brief(wrong, start=start, dress=dress, seed=5)
-    whole = train_archive(recipe, wrong, tmp_path / "whole")
-    # Half-way the dressing is due: once a run ends there, once between checkpoints.
-    for stop in (6, 8):
-        left = train_archive(recipe, wrong, tmp_path / "broken", stop_at=stop, resume=stop == 8)
-        assert left.report is None
-    resumed = train_archive(recipe, wrong, tmp_path / "broken", resume=True)
-    assert resumed.progress == whole.progress
-    for name in ("weights.safetensors", "card.json", "log.csv", "report.csv"):
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
-    model = read_model(tmp_path / "whole")
-    output = "single" if start == "single" else "adaptive"
-    assert model.architecture is ARCHITECTURES[output]
-    same = np.array_equal(model.arrays["standard.whole"], load_model(output).arrays["standard.whole"])
-    assert same == (start != "scratch")
+def test_the_network_is_used_where_its_shape_pays(two_modes, made):
+    decided = decide(two_modes, brief(two_modes, tuning=False))
+    assert decided.share <= 0.5
+    assert decide(made(), brief(made(), tuning=False)).share >= 0.75
 
 
-def test_another_archive_or_seed_is_not_resumed(wrong, made, tmp_path):
-    train_archive(brief(wrong, start="single"), wrong, tmp_path, stop_at=3)
-    other = made(12, numbers=NUMBERS, steps=100, places=6)
-    for recipe, pairs in ((brief(other, start="single"), other), (brief(wrong, start="single", seed=1), wrong)):
-        with pytest.raises(InvalidParameterError, match="another recipe"):
-            train_archive(recipe, pairs, tmp_path, resume=True)
-
-
-def test_bias_and_spread_are_mended(wrong, tmp_path):
-    """The tuned and dressed model is ahead of the untuned by more than the interval; the dressing can be applied."""
-    outcome = train_archive(brief(wrong, dress=True), wrong, tmp_path)
+def test_the_stored_model_gives_the_scores_of_the_fit(two_modes, tmp_path):
+    outcome = train_archive(brief(two_modes, tuning=False), two_modes, tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"card.json", "weights.safetensors", "report.csv", "report.png", "log.csv"} <= names
+    found = log_scores(two_modes.members, two_modes.observations, method=f"amortized:{tmp_path}")
+    again = score(outcome.fitted.predictive(two_modes), two_modes)
+    np.testing.assert_allclose(found, again.total, rtol=1e-9)
     rows = {row.method: row for row in outcome.report.rows}
-    assert rows["untuned model"].low > 0.2
-    assert rows["silverman"].low > rows["untuned model"].low
-    assert outcome.report.rows[-1].method == "tuned model, dressed"
-    held_out = wrong.where(outcome.split.part_of(wrong.times) == HELD_OUT)
-    x = dressed(held_out.members, tmp_path)
-    scores = log_scores(x, held_out.observations, method=f"amortized:{tmp_path}")
-    assert scores.mean() == pytest.approx(rows["tuned model, dressed"].score, rel=1e-9)
-    found = read_dressing(f"amortized:{tmp_path}")
-    assert found.spread == pytest.approx(NUMBERS[2], rel=0.15)
-    assert json.loads((tmp_path / "card.json").read_text())["recipe"]["world"] == "archive"
+    assert rows["EMOS, maximum likelihood"].low > 0.0
+    assert rows["raw ensemble, as shipped"].difference > 0.1
+    card = json.loads((tmp_path / "card.json").read_text())
+    assert card["report"]["verdict"] == outcome.report.verdict
+    assert read_calibration(tmp_path) == outcome.fitted.calibration
+    # The network was not tuned, so its weights are the shipped ones.
+    np.testing.assert_allclose(
+        read_model(tmp_path).arrays["standard.whole"], load_model("adaptive").arrays["standard.whole"]
+    )
 
 
-def test_rain_is_learned_away_from_its_atom(tmp_path):
-    """Members at 0 stay there, those that the dressing would move below are kept off, and scores agree."""
-    rng = np.random.default_rng(17)
-    size = rng.gamma(4.0, 0.5, (600, 1))
-    drawn = np.where(rng.random((600, 13)) < 0.4, 0.0, size * rng.gamma(1.5, 1.0, (600, 13)))
-    x, y = 0.5 * drawn[:, 1:], drawn[:, 0]
-    pairs = read_pairs(x, y, np.repeat(np.arange(100), 6), bounds=(0, None), atoms=(0,))
-    outcome = train_archive(brief(pairs, start="single", dress=True), pairs, tmp_path)
+def test_the_last_days_are_never_seen(two_modes, tmp_path):
+    """Other observations there change the report, but nothing that was decided."""
+    late = held_out(two_modes)
+    assert two_modes.days[late].min() == two_modes.days[~late].max() + 1
+    other = read_pairs(
+        two_modes.members, np.where(late, -two_modes.observations, two_modes.observations), two_modes.days
+    )
+    first, second = (
+        train_archive(brief(pairs), pairs, tmp_path / str(k)) for k, pairs in enumerate((two_modes, other))
+    )
+    assert first.decisions == second.decisions
+    assert first.report.rows[-1].bits != second.report.rows[-1].bits
+
+
+def test_rain_gets_a_calibrated_chance(wet, tmp_path):
+    outcome = train_archive(brief(wet()), wet(), tmp_path)
     rows = {row.method: row for row in outcome.report.rows}
-    assert rows["untuned model"].difference > 0.0
-    held_out = (outcome.split.part_of(np.repeat(np.arange(100), 6)) == HELD_OUT) & (y > 0.0)
-    held_out &= [np.unique(row[row > 0.0]).size > 1 for row in x]
-    after = dressed(x[held_out], tmp_path)
-    assert ((after == 0.0) == (x[held_out] == 0.0)).all()
-    options = {"bounds": (0, None), "atoms": (0,), "method": f"amortized:{tmp_path}"}
-    amount = log_score_parts(after, y[held_out], **options).amount
-    assert amount.mean() == pytest.approx(rows["tuned model, dressed"].score, rel=1e-9)
+    assert rows["raw ensemble, as shipped"].occurrence > rows[OURS].occurrence
+    assert rows["raw ensemble, as shipped"].low > 0.0
+    assert rows[OURS].bits == pytest.approx(rows[OURS].occurrence + rows[OURS].amount)
 
 
-def test_a_model_that_was_right_does_not_get_worse(made, tmp_path):
-    """Members and observation are draws from one normal density, as many tasks of the shipped world are."""
-    pairs = made(13, steps=100, places=30)
-    recipe = dataclasses.replace(archive_recipe(pairs, steps=40), every=20)
-    rows = {row.method: row for row in train_archive(recipe, pairs, tmp_path).report.rows}
-    assert rows["untuned model"].difference > -0.01
+def test_parts_can_be_left_out(two_modes, tmp_path):
+    decided = decide(two_modes, brief(two_modes, calibration=False, tuning=False))
+    assert decided == Decisions(None)
+    train_archive(brief(two_modes, calibration=False, tuning=False), two_modes, tmp_path)
+    assert "calibration" not in read_model(tmp_path).card
+    assert np.isfinite(log_scores(two_modes.members[:3], [0.0] * 3, method=f"amortized:{tmp_path}")).all()
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_the_start_is_kept_if_nothing_is_better(wrong, tmp_path):
-    """Steps so large that they only do harm."""
-    recipe = brief(wrong, start="single")
+def test_tuning_keeps_step_0_if_nothing_is_better(two_modes):
+    moved = Moved(two_modes.members, two_modes.observations + 2.0, two_modes.bounds)
+    recipe = brief(two_modes, start="single")
     wild = dataclasses.replace(recipe, optimiser=dataclasses.replace(recipe.optimiser, learning_rate=10.0))
-    outcome = train_archive(wild, wrong, tmp_path)
-    assert outcome.progress.best_step == 0
-    assert outcome.report.rows[2].difference == pytest.approx(0.0, abs=1e-4)
+    found = tune(wild, moved.where(two_modes.days < 80), moved.where(two_modes.days >= 80))
+    assert found.steps == 0
+    np.testing.assert_allclose(found.model.arrays["standard.whole"], load_model("single").arrays["standard.whole"])
+    assert found.log[0].step == 0
 
 
-def test_steps_see_training_blocks_alone_and_each_pair_once_a_pass(wrong):
-    recipe, split = brief(wrong), split_time(wrong.steps)
-    problem = ArchiveProblem(recipe, wrong, split)
-    part = split.part_of(wrong.times)
-    training = set(wrong.observations[part == TRAINING])
-    passes = sum(part == TRAINING) // recipe.batch
-    seen = np.concatenate([problem.step(step).at[:, 0] for step in range(passes)])
-    assert len(set(seen)) == seen.size
-    assert set(seen) <= training
-    assert set(problem.validation().at[:, 0]) == set(wrong.observations[part == VALIDATION])
+def test_tuning_is_repeated_for_the_steps_that_were_decided(two_modes):
+    moved = Moved(two_modes.members, two_modes.observations + 2.0, two_modes.bounds)
+    recipe = brief(two_modes, seed=4)
+    first, second = (tune(recipe, moved, steps=5) for _ in range(2))
+    for name, array in first.model.arrays.items():
+        np.testing.assert_array_equal(array, second.model.arrays[name])
+    other = tune(recipe, moved, steps=6)
+    assert any(not np.array_equal(array, other.model.arrays[name]) for name, array in first.model.arrays.items())
+    assert fit(two_modes, recipe, Decisions(None, steps=3)).model.arrays.keys() == first.model.arrays.keys()
 
 
-def test_batches_are_ragged_ascending_and_bounded():
+def test_a_pass_shows_each_pair_once(two_modes):
+    moved = Moved(two_modes.members, two_modes.observations, two_modes.bounds)
+    recipe = dataclasses.replace(brief(two_modes), batch=60)
+    problem = TuningProblem(recipe, moved, None)
+    seen = np.concatenate([problem.step(step).at[:, 0] for step in range(10)])
+    np.testing.assert_array_equal(np.sort(seen), np.sort(two_modes.observations))
+
+
+def test_missing_members_are_no_values():
+    moved = Moved(
+        np.array([[3.0, np.nan, 1.0], [2.0, 2.0, np.nan]]), np.zeros(2), read_pairs([[1.0]], [1.0], [0]).bounds
+    )
+    np.testing.assert_array_equal(tasks_of(moved).values, [1.0, 3.0, 2.0, 2.0])
+    np.testing.assert_array_equal(moved.usable, [True, False])
+
+
+def test_too_few_days_or_pairs():
     rng = np.random.default_rng(1)
-    x = rng.random((60, 5))
-    x[::2, 1] = np.nan
-    pairs = read_pairs(x, rng.random(60), np.arange(60), bounds=(0, 1))
-    batch = tasks_of(pairs)
-    np.testing.assert_array_equal(batch.sizes, np.where(np.arange(60) % 2, 5, 4))
-    np.testing.assert_array_equal(batch.values[:4], np.sort(x[0][~np.isnan(x[0])]))
-    assert (batch.lower == 0.0).all()
-    assert (batch.upper == 1.0).all()
+    x, y = rng.normal(size=(400, 3)), rng.normal(size=400)
+    with pytest.raises(InvalidSampleError, match=r"the archive has 4 days .* at least 10 are needed"):
+        held_out(read_pairs(x, y, np.repeat(np.arange(4), 100)))
+    with pytest.raises(InvalidSampleError, match="the earlier days of the archive hold 16 pairs"):
+        held_out(read_pairs(x[:20], y[:20], np.arange(20)))
 
 
-def test_what_cannot_be_trained_is_one_sentence(wrong, made, tmp_path):
-    with pytest.raises(InvalidParameterError, match=r"no model 'adaptiv' to start from; take adaptive or single"):
-        find_start("adaptiv")
-    with pytest.raises(InvalidParameterError, match="'gmm32' cannot be trained on an archive"):
-        find_start("gmm32")
+def test_recipes_are_checked(two_modes):
+    with pytest.raises(InvalidParameterError, match="window of 99 days does not fit the archive of 100 days"):
+        archive_recipe(two_modes, window=99)
+    with pytest.raises(InvalidParameterError, match="from scratch must be tuned"):
+        archive_recipe(two_modes, start="scratch", tuning=False)
     with pytest.raises(InvalidParameterError, match="steps must be at least 1"):
-        archive_recipe(wrong, steps=0)
-    few = made(14, steps=60, places=1)
-    with pytest.raises(InvalidSampleError, match="for validation hold 12 pairs, but at least 20"):
-        train_archive(brief(few), few, tmp_path)
+        archive_recipe(two_modes, steps=0)
+    with pytest.raises(InvalidParameterError, match="there is no model 'other' to start from"):
+        find_start("other")
+    assert find_start("scratch") is None
+
+
+def test_nothing_is_overwritten_unasked(tmp_path):
+    check_folder(tmp_path / "new", overwrite=False)
+    (tmp_path / "report.csv").write_text("mine")
+    with pytest.raises(InvalidParameterError, match=r"has report\.csv already"):
+        check_folder(tmp_path, overwrite=False)
+    check_folder(tmp_path, overwrite=True)
+    with pytest.raises(InvalidParameterError, match="is a file"):
+        check_folder(tmp_path / "report.csv", overwrite=True)

@@ -30,6 +30,8 @@ _TABLE = {
 }
 
 KINDS = tuple(_TABLE)
+# Kinds whose densities have two natural bounds, known or not.
+COMPACT = tuple(name for name, (_, probabilities) in _TABLE.items() if probabilities == _TWO)
 KIND_PROBABILITIES = np.array([probability for probability, _ in _TABLE.values()])
 KNOWN_BOUNDS_PROBABILITIES = np.array([probabilities for _, probabilities in _TABLE.values()])
 

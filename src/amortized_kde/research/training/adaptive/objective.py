@@ -14,7 +14,8 @@ from amortized_kde._types import Array, Flags, Single
 from amortized_kde.data.sample import moments
 from amortized_kde.learned.adaptive.features import RUNG_EXPONENTS
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.research.tasks.broad.kinds import BOTH
+from amortized_kde.research.tasks.broad.batch import BroadBatch
+from amortized_kde.research.tasks.broad.kinds import BOTH, COMPACT, KINDS
 from amortized_kde.research.training.adaptive.tasks import Inputs, Prepared
 from amortized_kde.research.training.bandwidth_score import BoundedSamples, Points, floored_score_and_slope_rows
 from amortized_kde.research.training.ladder_score import Ladder, Shape, ladder_scores, ladder_scores_and_slopes
@@ -26,9 +27,12 @@ _LN2 = math.log(2.0)
 # bounds are known, the background has the probability _FLOOR, and a slope is at most _STEEPEST nats per unit of log h.
 # Between two known bounds there is no background, because a bandwidth that is too small must cost what it costs; its
 # slope is limited to _STEEPEST_BETWEEN, so that one task in a million does not decide. Samples of at most _FEW values
-# count as unbounded: a narrow kernel beside a bound suits some densities, and costs others a million bits.
-_FLOOR, _FEW = 1e-6, 2
-_STEEPEST, _STEEPEST_BETWEEN = 20.0, 100.0
+# count as unbounded: a narrow kernel beside a bound suits some densities, and costs others a million bits. From _MANY
+# values on, densities between unknown natural bounds have no background either, which would hide what a bandwidth too
+# small for a few lone values costs; with slopes above _STEEPEST_OPEN such tasks would widen the bandwidths of all.
+_FLOOR, _FEW, _MANY = 1e-6, 2, 30
+_STEEPEST, _STEEPEST_BETWEEN, _STEEPEST_OPEN = 20.0, 100.0, 0.5
+_COMPACT = [KINDS.index(name) for name in COMPACT]
 # log h of the curves, in units of the sample's scale: half an octave apart where most bandwidths are.
 _EXPONENTS = np.concatenate([np.arange(8.0, 2.5, -1.0), np.arange(2.0, -7.1, -0.5), np.arange(-8.0, -14.5, -1.0)])
 _LADDER = np.log(2.0) * _EXPONENTS[::-1]
@@ -177,19 +181,31 @@ def _judged(prepared: Prepared, outputs: Outputs) -> tuple[BoundedSamples, Ladde
 
 
 def _between(prepared: Prepared) -> Flags:
+    """Which tasks have two known bounds and more than a few values."""
     return np.asarray((prepared.tasks.known_bounds == BOTH) & (prepared.tasks.sizes > _FEW))
 
 
+def _open(prepared: Prepared) -> Flags:
+    """Which tasks have many values between natural bounds that are not known."""
+    tasks = prepared.tasks
+    if not isinstance(tasks, BroadBatch):
+        return np.zeros(len(tasks), np.bool_)
+    return np.asarray((tasks.sizes >= _MANY) & np.isin(tasks.kinds, _COMPACT) & (tasks.known_bounds != BOTH))
+
+
+def _floors(prepared: Prepared) -> Array:
+    return np.where(_between(prepared) | _open(prepared), 0.0, _FLOOR)
+
+
 def _steepest(prepared: Prepared) -> Array:
-    return np.where(_between(prepared), _STEEPEST_BETWEEN, _STEEPEST)
+    return np.where(_between(prepared), _STEEPEST_BETWEEN, np.where(_open(prepared), _STEEPEST_OPEN, _STEEPEST))
 
 
 def _at_bandwidths(prepared: Prepared, logs: Array) -> tuple[Array, Array]:
     """Return scores and slopes (tasks,) in nats at log-bandwidths in units of the sample's scale."""
     tasks, bandwidths = prepared.tasks, prepared.description.scales * np.exp(logs)
     scores, slopes = np.empty(len(tasks)), np.empty(len(tasks))
-    points, floors = Points(prepared.at, prepared.background), np.where(_between(prepared), 0.0, _FLOOR)
-    judged = _samples(prepared), bandwidths, points, floors
+    judged = _samples(prepared), bandwidths, Points(prepared.at, prepared.background), _floors(prepared)
     run_in_pieces(
         lambda start, stop: floored_score_and_slope_rows(*judged, scores, slopes, start, stop),
         len(tasks),

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde._types import Array
+from amortized_kde._types import Array, Index
 from amortized_kde.learned.adaptive.features import CONVENTIONS
 from amortized_kde.learned.adaptive.network import Standards
+from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.research.tasks import draw_tasks, world
 from amortized_kde.research.tasks.broad.batch import broad_batch
-from amortized_kde.research.tasks.broad.kinds import BOTH
+from amortized_kde.research.tasks.broad.kinds import BOTH, NONE
 from amortized_kde.research.training.adaptive import network, objective
 from amortized_kde.research.training.adaptive.objective import Curves, curves_of, join
 from amortized_kde.research.training.adaptive.tasks import (
@@ -27,11 +28,12 @@ from amortized_kde.research.training.adaptive.tasks import (
     standards,
     thinned_draws,
 )
-from amortized_kde.research.training.problem import Arrays, Forward, Outputs, Problem, Slopes
+from amortized_kde.research.training.problem import Forward, Outputs, Problem, Slopes
 from amortized_kde.research.training.recipe import AdaptiveRecipe, BroadRecipe
 
-# n of the paper's tasks, which are mixed in where tasks are reused.
-_PAPER_SIZES = range(5, 257)
+# n of the paper's tasks, which are mixed in where tasks are reused; n of tasks without known bounds, and the random
+# stream that chooses it, after those of `tasks`.
+_PAPER_SIZES, _OPEN_SIZES, _OPEN = range(5, 257), (30, 4096), 109
 
 
 class Output(NamedTuple):
@@ -103,7 +105,7 @@ class AdaptiveProblem(Problem):
         parts = {f"{layer}.{part}": np.asarray(v) for layer, found in network.items() for part, v in found.items()}
         return parts | {"standard.whole": self.standards.whole, "standard.point": self.standards.point}
 
-    def card(self, arrays: dict[str, NDArray[Any]], fitted: Arrays) -> dict[str, Any]:
+    def card(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         """Return the features' conventions."""
         return {"conventions": CONVENTIONS}
 
@@ -142,7 +144,7 @@ class BroadProblem(AdaptiveProblem):
 
 
 def curves_of_step(recipe: BroadRecipe, step: int, given: Standards) -> Curves:
-    """Make the tasks of a step (broad world, families, mixtures) and score them along the ladder."""
+    """Make the tasks of a step (broad world, and those that `Reuse` adds) and score them along the ladder."""
     reuse, draws, seed = recipe.again, EACH * recipe.draws, recipe.seed + 1
     parts = [curves_of(prepare_step(recipe, step, given))]
 
@@ -151,8 +153,14 @@ def curves_of_step(recipe: BroadRecipe, step: int, given: Standards) -> Curves:
         weights = np.asarray(tasks.sizes**recipe.size_power, np.float64)
         parts.append(curves_of(prepare_tasks(tasks, at, weights, given)))
 
+    if reuse.open:
+        first = step * reuse.open
+        options: dict[str, Any] = {"kinds": ["mixture", "family"], "known_bounds": [NONE]}
+        sizes = _open_sizes(reuse.open, seed=seed, first=first)
+        open_tasks = broad_batch(reuse.open, seed=seed + 1, first=first, draws=draws, sizes=sizes, **options)
+        add(open_tasks, open_tasks.draws, first)
     if reuse.families:
-        options: dict[str, Any] = {"sizes": _PAPER_SIZES, "kinds": ["family"], "known_bounds": [BOTH]}
+        options = {"sizes": _PAPER_SIZES, "kinds": ["family"], "known_bounds": [BOTH]}
         first = step * reuse.families
         families = broad_batch(reuse.families, seed=seed, first=first, draws=draws, **options)
         add(families, families.draws, first)
@@ -162,3 +170,8 @@ def curves_of_step(recipe: BroadRecipe, step: int, given: Standards) -> Curves:
         lower, upper, known = (np.full(reuse.mixtures, value) for value in (*found.bounds, BOTH))
         add(BoundedTasks(found.values, found.offsets, lower, upper, known), found.draws, first)
     return join(parts)
+
+
+def _open_sizes(count: int, *, seed: int, first: int) -> Index:
+    low, high = np.log(_OPEN_SIZES)
+    return np.exp(low + (high - low) * indexed_uniforms(stream_words(seed, _OPEN), first, count)).astype(np.int64)

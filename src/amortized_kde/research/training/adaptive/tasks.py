@@ -141,7 +141,7 @@ def _inputs(found: Description, tasks: Tasks, given: Standards) -> Inputs:
 
 def prepare_step(recipe: BroadRecipe, step: int, given: Standards) -> Prepared:
     """Make those tasks of a step that are of the broad world."""
-    count = recipe.batch - recipe.again.families - recipe.again.mixtures
+    count = recipe.batch - recipe.again.added
     tasks, at, weights = _draw(recipe, count, seed=recipe.seed, first=step * count)
     penalised = recipe.penalties.at(step)
     if penalised == 0.0:

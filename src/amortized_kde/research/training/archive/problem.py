@@ -1,12 +1,13 @@
-"""Training on an archive as a problem of the training loop: its pairs are the tasks, and a dressing is fitted too."""
+"""Tuning a network on calibrated members: the pairs of an archive are its tasks, and validation says when to stop."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amortized_kde._types import Array, Index
-from amortized_kde.ensembles.dressing import Dressing
+from amortized_kde._types import Array, Flags, Index
+from amortized_kde.data.support import Bounds
 from amortized_kde.learned.adaptive.features import describe
 from amortized_kde.learned.adaptive.network import Standards
 from amortized_kde.learned.model import Model
@@ -14,34 +15,48 @@ from amortized_kde.learned.store import ARCHITECTURES
 from amortized_kde.research.tasks.broad.kinds import BOTH, NONE
 from amortized_kde.research.training.adaptive.problem import AdaptiveProblem
 from amortized_kde.research.training.adaptive.tasks import BoundedTasks, Prepared, prepare_tasks
-from amortized_kde.research.training.archive.pairs import TRAINING, VALIDATION, Pairs, Split
 from amortized_kde.research.training.archive.recipe import ArchiveRecipe, find_start
-from amortized_kde.research.training.archive.scores import fit_dressing, model_scores
-from amortized_kde.research.training.problem import Arrays
+from amortized_kde.research.training.checkpoint import LogRow
+from amortized_kde.research.training.loop import Adam
 
 # Most values in the pairs for validation, and in those that give the features' standards.
-_VALIDATED, _STANDARD = 200_000, 200_000
-# The dressing is fitted before the first step and again half-way.
-_FITS = 2
+_MOST_VALUES = 200_000
+# Validations without an improvement after which tuning stops.
+_PATIENCE = 3
 
 
-class ArchiveProblem(AdaptiveProblem):
-    """Training on the training pairs of an archive, shuffled in each pass through them, and on their dressing."""
+class Moved(NamedTuple):
+    """Members (pairs, n), NaN where missing, with outcomes (pairs,), on the scale on which densities are made."""
 
-    scores_start = True
+    members: Array
+    outcomes: Array
+    bounds: Bounds
 
-    def __init__(self, recipe: ArchiveRecipe, pairs: Pairs, split: Split) -> None:
-        part, model = split.part_of(pairs.times), find_start(recipe.start)
-        self._training = pairs.where(part == TRAINING)
-        self._validation = _some(pairs.where(part == VALIDATION), _VALIDATED, recipe.seed)
+    def where(self, wanted: Flags | Index) -> "Moved":
+        """Return a subset of the pairs."""
+        return Moved(self.members[wanted], self.outcomes[wanted], self.bounds)
+
+    @property
+    def usable(self) -> Flags:
+        """Pairs with two different members, from which a density can be made, and an outcome."""
+        with np.errstate(invalid="ignore"):
+            ascending = np.sort(self.members, axis=1)
+            return np.asarray((np.diff(ascending, axis=1) > 0.0).any(axis=1) & np.isfinite(self.outcomes))
+
+
+class TuningProblem(AdaptiveProblem):
+    """Training on moved members, shuffled in each pass through them."""
+
+    def __init__(self, recipe: ArchiveRecipe, training: Moved, validation: Moved | None) -> None:
+        model = find_start(recipe.start)
+        self._training, self._validation = training, validation
         super().__init__(
             recipe,
             every=recipe.every,
-            standards=_standards(model, self._training, recipe.seed),
+            standards=_standards(model, training, recipe.seed),
             weights=None if model is None else model.arrays,
         )
         self.recipe: ArchiveRecipe = recipe
-        self._numbers: Array | None = None
         self._pass: tuple[int, Index] = (-1, np.empty(0, np.int64))
 
     def step(self, step: int) -> Prepared:
@@ -51,73 +66,101 @@ class ArchiveProblem(AdaptiveProblem):
 
     def validation(self) -> Prepared:
         """Return the validation pairs."""
-        return self._prepare(self._validation)
+        assert self._validation is not None
+        return self._prepare(_some(self._validation, self.recipe.seed))
 
-    def fit(self, step: int, network: Any) -> bool:
-        """Fit the dressing to the network, if it is due."""
-        if not self.recipe.dress or step not in {fit * self.recipe.steps // _FITS for fit in range(_FITS)}:
-            return False
-        arrays = {name: value.astype(np.float64) for name, value in self.arrays(network).items()}
-        model = Model(self.recipe.name, ARCHITECTURES[self.recipe.network.output], arrays, {})
-        self._numbers = fit_dressing(self._training, model_scores(model), seed=self.recipe.seed)
-        return True
+    def model(self, network: Any) -> Model:
+        """Return a model with the weights of a network."""
+        arrays: dict[str, NDArray[Any]] = {
+            name: value.astype(np.float64) for name, value in self.arrays(network).items()
+        }
+        return Model(self.recipe.name, ARCHITECTURES[self.recipe.network.output], arrays, {})
 
-    def fitted(self) -> Arrays:
-        """Return (a, b, c), if a dressing is fitted."""
-        if not self.recipe.dress:
-            return ()
-        return (np.array([0.0, 1.0, 1.0]) if self._numbers is None else self._numbers,)
-
-    def restore(self, fitted: Arrays) -> None:
-        """Continue from (a, b, c)."""
-        self._numbers = fitted[0] if self.recipe.dress else None
-
-    def card(self, arrays: dict[str, NDArray[Any]], fitted: Arrays) -> dict[str, Any]:
-        """Return the features' conventions, and the dressing."""
-        card, recipe = super().card(arrays, fitted), self.recipe
-        if recipe.dress:
-            shift, slope, spread = map(float, fitted[0])
-            card["dressing"] = Dressing(shift, slope, spread, recipe.bounds, recipe.atoms).as_card()
-        return card
-
-    def _prepare(self, pairs: Pairs) -> Prepared:
-        batch = tasks_of(pairs.dressed(self._numbers))
-        return prepare_tasks(batch, pairs.observations[:, None], np.ones(len(pairs)), self.standards)
+    def _prepare(self, moved: Moved) -> Prepared:
+        count = len(moved.outcomes)
+        return prepare_tasks(tasks_of(moved), moved.outcomes[:, None], np.ones(count), self.standards)
 
     def _order(self, first: int, count: int) -> Index:
         """Return pairs first .. first + count - 1 of an endless sequence of passes, each in random order."""
-        taken = []
+        taken, size = [], len(self._training.outcomes)
         while count:
-            number, start = divmod(first, len(self._training))
+            number, start = divmod(first, size)
             if self._pass[0] != number:
                 rng = np.random.default_rng([self.recipe.seed, 2, number])
-                self._pass = number, rng.permutation(len(self._training))
+                self._pass = number, rng.permutation(size)
             taken.append(self._pass[1][start : start + count])
             first, count = first + taken[-1].size, count - taken[-1].size
         return np.concatenate(taken)
 
 
-def tasks_of(pairs: Pairs) -> BoundedTasks:
-    """Return the ensembles as samples; members ascend, dressed or not."""
-    present = ~np.isnan(pairs.members)
+class Tuned(NamedTuple):
+    """A tuned model, the steps it took, and the log."""
+
+    model: Model
+    steps: int
+    log: list[LogRow]
+
+
+def tune(
+    recipe: ArchiveRecipe,
+    training: Moved,
+    validation: Moved | None = None,
+    *,
+    steps: int | None = None,
+    report: Callable[[int], None] | None = None,
+) -> Tuned:
+    """Tune for `steps`; or, with validation pairs, for as many as suit them best, 0 among them."""
+    problem = TuningProblem(recipe, training, validation)
+    adam = Adam.of(problem)
+    state = adam.start(problem.start())
+    judged = None if validation is None else problem.validation()
+    best, kept, log, scores = state.average, 0, [], []
+    lowest = np.inf if judged is None else problem.score(judged, adam.outputs(state.average, judged))
+    if judged is not None:
+        log.append(LogRow(0, lowest, lowest))
+    for step in range(recipe.steps if steps is None else steps):
+        batch = problem.step(step)
+        value, slopes = problem.score_and_slopes(batch, adam.outputs(state.network, batch))
+        state = adam.update(state, batch.inputs, slopes)
+        scores.append(value)
+        if report is not None:
+            report(step + 1)
+        if judged is None or (step + 1) % recipe.every:
+            continue
+        found = problem.score(judged, adam.outputs(state.average, judged))
+        log.append(LogRow(step + 1, float(np.mean(scores)), found))
+        scores.clear()
+        if found < lowest:
+            best, kept, lowest = state.average, step + 1, found
+        elif step + 1 >= kept + _PATIENCE * recipe.every:
+            break
+    if judged is None:
+        best, kept = state.average, recipe.steps if steps is None else steps
+    return Tuned(problem.model(best), kept, log)
+
+
+def tasks_of(moved: Moved) -> BoundedTasks:
+    """Return the ensembles as samples, ascending."""
+    ascending = np.sort(moved.members, axis=1)
+    present = ~np.isnan(ascending)
     offsets = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    known = BOTH if np.isfinite(pairs.bounds).all() else NONE
-    lower, upper, known_bounds = (np.full(len(pairs), value) for value in (*pairs.bounds, known))
-    return BoundedTasks(pairs.members[present].astype(np.float64), offsets, lower, upper, known_bounds)
+    known = BOTH if np.isfinite(moved.bounds).all() else NONE
+    lower, upper, known_bounds = (np.full(len(ascending), value) for value in (*moved.bounds, known))
+    return BoundedTasks(ascending[present], offsets, lower, upper, known_bounds)
 
 
-def _standards(model: Model | None, training: Pairs, seed: int) -> Standards:
+def _standards(model: Model | None, training: Moved, seed: int) -> Standards:
     """Return the standards of the model to start from; if there is none, those of the training pairs."""
     if model is not None:
         return Standards(model.arrays["standard.whole"], model.arrays["standard.point"])
-    batch = tasks_of(_some(training, _STANDARD, seed))
+    batch = tasks_of(_some(training, seed))
     found = describe(batch.samples, batch.lower, batch.upper)
     return Standards.of(found.of_samples, found.of_points)
 
 
-def _some(pairs: Pairs, values: int, seed: int) -> Pairs:
-    """Return a random subset of pairs with at most `values` values."""
-    most = max(values // pairs.members.shape[1], 100)
-    if len(pairs) <= most:
-        return pairs
-    return pairs.where(np.sort(np.random.default_rng([seed, 0]).choice(len(pairs), most, replace=False)))
+def _some(moved: Moved, seed: int) -> Moved:
+    """Return a random subset of pairs with a limited number of values."""
+    most = max(_MOST_VALUES // moved.members.shape[1], 100)
+    if len(moved.outcomes) <= most:
+        return moved
+    return moved.where(np.sort(np.random.default_rng([seed, 0]).choice(len(moved.outcomes), most, replace=False)))

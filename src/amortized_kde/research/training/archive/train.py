@@ -1,45 +1,47 @@
-"""Train on an archive, and score the model on held-out time."""
+"""Train on an archive: decide on the earlier part, score the later one, and fit what was decided on all of it."""
 
+import importlib.metadata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from amortized_kde.errors import InvalidSampleError
-from amortized_kde.learned.store import load_model, read_model
-from amortized_kde.research.training.archive.pairs import HELD_OUT, TRAINING, VALIDATION, Pairs, Split, split_time
-from amortized_kde.research.training.archive.problem import ArchiveProblem
-from amortized_kde.research.training.archive.recipe import ArchiveRecipe, find_start
-from amortized_kde.research.training.archive.scores import Report, compare, write_report
-from amortized_kde.research.training.checkpoint import Progress
-from amortized_kde.research.training.loop import run
+from amortized_kde._types import Flags
+from amortized_kde.errors import InvalidParameterError, InvalidSampleError
+from amortized_kde.learned.adaptive.features import CONVENTIONS
+from amortized_kde.research.training.archive.decide import Decisions, Fitted, decide, fit
+from amortized_kde.research.training.archive.design import Design
+from amortized_kde.research.training.archive.occurrence import check_atoms
+from amortized_kde.research.training.archive.pairs import Pairs, folds_of
+from amortized_kde.research.training.archive.recipe import ArchiveRecipe
+from amortized_kde.research.training.archive.report import Report, compare, draw_report, write_report
+from amortized_kde.research.training.checkpoint import write_log, write_model
 
-# Fewest pairs in a part.
-_FEWEST = 20
+# The last of this many runs of days is held out for the report.
+_PARTS = 5
+# Fewest days, so that every block of time has one, and pairs in the earlier and the later part.
+_FEWEST_DAYS, _FEWEST_FITTED, _FEWEST_SCORED = 10, 50, 10
+FILES = ("card.json", "weights.safetensors", "report.csv", "report.png", "log.csv")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
-    """Where the training ended, how time was split, and the report, None if it stopped before the last step."""
+    """What was decided, the model fitted on all pairs, the report on held-out pairs, and which those were."""
 
-    progress: Progress
-    split: Split
-    report: Report | None
+    decisions: Decisions
+    fitted: Fitted
+    report: Report
+    held_out: Flags
 
 
 def train_archive(
-    recipe: ArchiveRecipe,
-    pairs: Pairs,
-    out: Path,
-    *,
-    resume: bool = False,
-    report: Callable[[Progress], None] | None = None,
-    stop_at: int | None = None,
+    recipe: ArchiveRecipe, pairs: Pairs, out: Path, *, say: Callable[[str], None] | None = None
 ) -> Outcome:
-    """Train on the archive's training blocks, keep the best step on its validation blocks, score the held-out ones.
+    """Train on the earlier four fifths of the days, score the last fifth, and fit the same again on all of them.
 
-    Checkpoint, log, model and ``report.csv`` are written to `out`.
+    The model, ``report.csv``, ``report.png`` and the log of the tuning are written to `out`, when all are there.
 
     Parameters
     ----------
@@ -49,12 +51,8 @@ def train_archive(
         From `read_pairs`.
     out : Path
         A folder; created if missing.
-    resume : bool
-        Continue from the folder's checkpoint, if it has one.
-    report : callable, optional
-        Called with the progress after every step.
-    stop_at : int, optional
-        Stop after this step, without model or report.
+    say : callable, optional
+        Called with a sentence about every decision.
 
     Returns
     -------
@@ -63,36 +61,77 @@ def train_archive(
     Raises
     ------
     InvalidSampleError
-        If the archive has too few time steps, or one of the three parts too few pairs.
+        If the archive has too few days or pairs.
     InvalidParameterError
-        If the folder's checkpoint belongs to another recipe or archive.
+        If the observations of the earlier part are never, or always, at an atom.
     """
-    split = split_pairs(pairs)
-    progress = run(ArchiveProblem(recipe, pairs, split), out, resume=resume, report=report, stop_at=stop_at)
-    if progress.step < recipe.steps:
-        return Outcome(progress, split, None)
-    tuned, untuned = read_model(out), find_start(recipe.start) or load_model(recipe.network.output)
-    stored = tuned.card.get("dressing")
-    numbers = None if stored is None else np.array([stored[name] for name in ("shift", "slope", "spread")])
-    found = compare(pairs, split, untuned=untuned, tuned=tuned, numbers=numbers, seed=recipe.seed)
-    write_report(found, out / "report.csv")
-    return Outcome(progress, split, found)
+    late = held_out(pairs)
+    early, scored = pairs.where(~late), pairs.where(late)
+    if early.atoms:
+        check_atoms(Design(early))
+    decided = decide(early, recipe, say=say)
+    report = compare(recipe, decided, early, scored, fit(early, recipe, decided))
+    recent = pairs
+    if recipe.window is not None:
+        recent = pairs.where(pairs.days > pairs.days.max() - recipe.window)
+    fitted = fit(recent, recipe, decided)
+    out.mkdir(parents=True, exist_ok=True)
+    write_log(out, list(decided.log))
+    write_report(report, out / "report.csv")
+    draw_report(report, out / "report.png")
+    write_model(out, dict(fitted.model.arrays), _card(recipe, decided, fitted, report))
+    return Outcome(decided, fitted, report, late)
 
 
-def split_pairs(pairs: Pairs) -> Split:
-    """Split the archive's time, and check that every part has enough pairs.
+def held_out(pairs: Pairs) -> Flags:
+    """Return which pairs are of the last fifth of the days.
 
     Raises
     ------
     InvalidSampleError
-        If the archive has too few time steps, or one of the three parts too few pairs.
+        If there are too few days or pairs.
     """
-    split = split_time(pairs.steps)
-    part = split.part_of(pairs.times)
-    for name, number in (("training", TRAINING), ("validation", VALIDATION), ("the report", HELD_OUT)):
-        count = int(np.sum(part == number))
-        if count < _FEWEST:
+    days = np.unique(pairs.days).size
+    if days < _FEWEST_DAYS:
+        raise InvalidSampleError(
+            f"the archive has {days} days with forecasts and observations, too few to hold some out: at least "
+            f"{_FEWEST_DAYS} are needed."
+        )
+    late = np.asarray(folds_of(pairs.days, _PARTS) == _PARTS - 1)
+    for what, count, fewest in (("earlier", (~late).sum(), _FEWEST_FITTED), ("last", late.sum(), _FEWEST_SCORED)):
+        if count < fewest:
             raise InvalidSampleError(
-                f"the blocks of time for {name} hold {count} pairs, but at least {_FEWEST} are needed."
+                f"the {what} days of the archive hold {count} pairs, but at least {fewest} are needed."
             )
-    return split
+    return late
+
+
+def check_folder(out: Path, *, overwrite: bool) -> None:
+    """Raise `InvalidParameterError` if the folder holds a model already, or is a file."""
+    if out.is_file():
+        raise InvalidParameterError(f"{str(out)!r} is a file; give a folder with --out.")
+    found = [name for name in FILES if (out / name).exists()]
+    if found and not overwrite:
+        raise InvalidParameterError(
+            f"{str(out)!r} has {found[0]} already; give another --out, or --overwrite to replace what is there."
+        )
+
+
+def _card(recipe: ArchiveRecipe, decided: Decisions, fitted: Fitted, report: Report) -> dict[str, Any]:
+    last = report.rows[-1]
+    card: dict[str, Any] = {
+        "name": recipe.name,
+        "recipe": recipe.as_card(),
+        "seed": recipe.seed,
+        "kept_step": decided.steps,
+        "last_step": decided.log[-1].step if decided.log else 0,
+        "validation_score_bits": last.bits,
+        "package_version": importlib.metadata.version("amortized-kde"),
+        "command": recipe.command,
+        "conventions": CONVENTIONS,
+        "decisions": list(decided.reasons),
+        "report": {"verdict": report.verdict, "rows": [asdict(row) for row in report.rows]},
+    }
+    if fitted.calibration is not None:
+        card["calibration"] = fitted.calibration.as_card()
+    return card
