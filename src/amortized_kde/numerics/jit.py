@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 # What `simd.py` writes instructions with, beside the decorators: no other module imports the compiler.
-__all__ = ["HAS_AVX512", "cgutils", "compiled", "entry", "inlined", "intrinsic", "ir", "power_of_two"]
+__all__ = ["HAS_AVX512", "cgutils", "compiled", "entry", "entry_in_order", "inlined", "intrinsic", "ir", "power_of_two"]
 __all__ += ["power_of_two_single", "split_power_of_two", "types"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,6 +30,12 @@ _PART = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_
 def entry(function: F) -> F:
     """Compile a loop that Python calls, at its first call, and cache the machine code on disk."""
     options = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": _FAST}
+    return cast(F, numba.njit(**options)(function))
+
+
+def entry_in_order(function: F) -> F:
+    """Compile a loop that Python calls, like `entry`, with its operations in the order written."""
+    options = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract"}}
     return cast(F, numba.njit(**options)(function))
 
 

@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive
-from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.simd import ROWS, TILE, largest, layer_tile
+from amortized_kde.numerics.jit import entry_in_order
 from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.numerics.tiles import ROWS, TILE, clip_row, copy_row, layer_tile, nonzero_units, softmax
 
 # Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them.
 _BLOCK = 4 * ROWS
-# Relative to the largest of a softmax, smaller ones add less than the background to any density, and cost as much.
-_NEGLIGIBLE = 1e-7
 
 
 class Layer(NamedTuple):
@@ -121,9 +118,8 @@ def _run(
 
     def work(start: int, stop: int) -> None:
         # Two blocks of rows; for every group of rows, the units that are not 0, and how many these are.
-        sums, active = np.zeros(2 * _BLOCK * widest), np.empty(_BLOCK * widest, np.int64)
-        counts, flags = np.empty(_BLOCK, np.int64), np.empty(widest, np.int64)
-        _network_rows(*given, sums, counts, active, flags, out, start, stop)
+        sums, (active, counts) = np.zeros(2 * _BLOCK * widest), np.empty((2, _BLOCK * widest), np.int64)
+        _network_rows(*given, sums, counts, active, out, start, stop)
 
     run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
     return out
@@ -135,54 +131,17 @@ def _padded(part: NDArray[np.floating]) -> Array:
     return wide.reshape(-1)
 
 
-@compiled
-def _clip(inputs: Array, row: int, limits: Array, out: Array, first: int) -> None:
-    for k in range(inputs.shape[1]):
-        value, low, high = inputs[row, k], limits[0, k], limits[1, k]
-        value = low if value < low else value
-        out[first + k] = high if value > high else value
-
-
-@compiled
-def _nonzero_units(rows: Array, first: int, stride: int, width: int, flags: Index, active: Index, start: int) -> int:
-    """Write the units that are not 0 in some of `ROWS` rows, which lie `stride` apart, and return their number."""
-    for i in range(width):
-        at = first + i
-        # None is negative; NaN counts.
-        flags[i] = rows[at] + rows[at + stride] + rows[at + 2 * stride] + rows[at + 3 * stride] != 0.0
-    count = 0
-    for i in range(width):
-        active[start + count] = i
-        count += flags[i]
-    return count
-
-
-@compiled
-def _softmax(sums: Array, first: int, out: Array, row: int) -> None:
-    width, total = out.shape[1], 0.0
-    top = largest(sums, first, width)
-    for i in range(width):
-        e = exp_nonpositive(max(sums[first + i] - top, LOWEST_EXPONENT))
-        out[row, i] = 0.0 if e < _NEGLIGIBLE else e
-    for i in range(width):
-        total += out[row, i]
-    per_total = 1.0 / total
-    for i in range(width):
-        out[row, i] *= per_total
-
-
-@entry
+@entry_in_order
 def _network_rows(
     inputs: Array,
     stack: Stack,
     places: Index,
     scales: Array,
     shifts: Array,
-    softmax: bool,
+    is_softmax: bool,
     scratch: Array,
     counts: Index,
     active: Index,
-    flags: Index,
     out: Array,
     start: int,
     stop: int,
@@ -193,29 +152,24 @@ def _network_rows(
     """
     # Positions in flat arrays instead of slices, which take several times as long to compile.
     weights, biases, widths, limits = stack
-    half, stride, last = _BLOCK * flags.size, flags.size, widths.size - 1
+    half = active.size
+    stride, last = half // _BLOCK, widths.size - 1
     for row in range(start, stop, _BLOCK):
         block = min(_BLOCK, stop - row)
         for r in range(block):
-            _clip(inputs, row + r, limits, scratch, r * stride)
+            clip_row(inputs, (row + r) * widths[0], limits, widths[0], scratch, r * stride)
         weight, bias, unit, old, new = 0, 0, 0, 0, half
         for layer in range(1, widths.size):
             count, padded = widths[layer - 1], (widths[layer] + TILE - 1) // TILE * TILE
             floor = 0.0 if layer < last else -np.inf
-            for first in range(0, block, ROWS):
-                if layer > 1:
-                    at = old + first * stride
-                    counts[first] = _nonzero_units(scratch, at, stride, count, flags, active, first * stride)
-                else:
-                    counts[first] = count
-                    for i in range(count):
-                        active[first * stride + i] = i
+            for at in range(0, block * stride, ROWS * stride):
+                nonzero_units(scratch, old + at, stride, count, active, at, counts)
             for tile in range(0, padded, TILE):
                 for first in range(0, block, ROWS):
+                    at = first * stride
                     tables = weights, biases, scratch, active, scales, shifts, places
-                    at_tables = first * stride, row + first, weight + tile, padded, bias + tile, unit + tile
-                    ends = old + first * stride, new + first * stride + tile, stride
-                    layer_tile(*tables, *at_tables, *ends, counts[first], floor)
+                    at_tables = at, row + first, weight + tile, padded, bias + tile, unit + tile
+                    layer_tile(*tables, *at_tables, old + at, new + at + tile, stride, counts[at], floor)
             weight += count * padded
             bias += padded
             unit += widths[layer]
@@ -223,8 +177,6 @@ def _network_rows(
             old, new = new, old
         for r in range(block):
             at = old + r * stride
-            if softmax:
-                _softmax(scratch, at, out, row + r)
-            else:
-                for i in range(out.shape[1]):
-                    out[row + r, i] = scratch[at + i]
+            if is_softmax:
+                softmax(scratch, at, widths[last])
+            copy_row(scratch, at, widths[last], out, (row + r) * widths[last])

@@ -15,13 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.gaussian import central_mass, log_positive
+from amortized_kde.numerics.formulas import SMALL, logarithm, one_minus_exponential, transposed
+from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled
-from amortized_kde.numerics.simd import LANES, POINTS, add_kernels
+from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, instructions
+
+# Points whose kernels are computed side by side, so that none waits for the result of another.
+POINTS = 4
 
 # A kernel at 9 bandwidths is 3e-18 of its peak.
 _REACH = 9.0
 _SQRT_HALF = math.sqrt(0.5)
+# Squares of distances up to SMALL have a short series; of larger distances the squares are divided by 4, and their
+# kernels squared twice, at most this many times: 4**7 SMALL is 128, and exp(-128) is 0 beside 1.
+_SMALL_ROOT, _MOST_OCTAVES = math.sqrt(SMALL), 7
 # Added to every sum, so that logarithms stay small where there are no neighbours.
 FAINT = 0.02
 # At more than this many bandwidths from a bound, all mass of a kernel is inside, to the last bit.
@@ -72,13 +79,77 @@ def inverse_masses(
                     row[j] /= central_mass(-below / h, above / h)
 
 
-@compiled
-def _pad(ascending: Array, width: int, out: Array) -> None:
-    """Copy to `out`, and repeat the last value up to `width`."""
-    for j in range(ascending.size):
-        out[j] = ascending[j]
-    for j in range(ascending.size, width):
-        out[j] = ascending[-1]
+@instructions
+def _add_kernels(
+    code: Code,
+    anchors: Memory,
+    ranks: Memory,
+    points: Memory,
+    inverse: Memory,
+    sums: Memory,
+    first: Whole,
+    at: Whole,
+    side: Real,
+    per_h: Real,
+    octaves: Whole,
+    stride: Whole,
+    rungs: Whole,
+) -> None:
+    """Add kernels of points[at:][:POINTS] at eight anchors to sums[first + LANES * k:][:LANES], for k < rungs.
+
+    The kernel of a point of rank j at distance d is inverse[stride * k + j] exp(-(2**(k + octaves) per_h d)^2) if j
+    lies on the given side of the anchor's rank (1.0 above, -1.0 below), otherwise 0. What is carried from rung to rung
+    is f = 1 - exp: squaring the exponential makes it f (2 - f), and its relative error does not grow. A kernel then has
+    an absolute error of at most 1e-15, and is 0 below 5e-17.
+    """
+    x, rank, away = anchors.lanes(0), ranks.lanes(0), []
+    for c in range(POINTS):
+        u = (points.number(at + c).repeated() - x) * per_h
+        is_on_side = ((at + c).lanes() - rank) * side > 0.0
+        away.append(Variable(is_on_side.choose(one_minus_exponential(u * u), 1.0)))
+    with code.loop(octaves * 2):
+        for f in away:
+            f.set(f.get() + f.get() * (1.0 - f.get()))
+    with code.loop(rungs) as k:
+        here = first + k * LANES
+        total = sums.lanes(here)
+        for c, f in enumerate(away):
+            e = 1.0 - f.get()
+            total = e * inverse.number(k * stride + at + c).repeated() + total
+            square = f.get() + f.get() * e
+            f.set(square + square * (1.0 - square))
+        sums.put(here, total)
+
+
+@instructions
+def _finish(
+    code: Code, sums: Memory, sides: Memory, rungs: Whole, fading: Memory, fading_at: Whole, first: Whole, last: Whole
+) -> None:
+    """Replace the left sums by log local densities, faded, and write the one-sidedness of rungs first .. last - 1."""
+    before = Variable(code.lanes(0.0))
+    with code.loop(last, first) as k:
+        left, right = sums.lanes(k * LANES), sums.lanes((rungs + k) * LANES)
+        sides.put((k - first) * LANES, (right - left).magnitude() / (right + left + FAINT))
+    with code.loop(rungs) as k:
+        log = logarithm(sums.lanes((rungs + k) * LANES) + sums.lanes(k * LANES) + FAINT)
+        log = fading.number(fading_at + k).repeated() * (before.get() - log) + log
+        sums.put(k * LANES, log)
+        before.set(log)
+
+
+@instructions
+def _write_columns(
+    code: Code, lanes: Memory, width: Whole, out: Memory, columns: Whole, column: Whole, row: Whole, last: Whole
+) -> None:
+    """Write lanes[LANES * k + i], for k < width, to row min(row + i, last) of `out`, from `column` on.
+
+    The width is at least `LANES`.
+    """
+    with code.loop(width, 0, LANES) as block:
+        k = block.at_most(width - LANES)
+        registers = transposed([lanes.lanes((k + j) * LANES) for j in range(LANES)])
+        for i, numbers in enumerate(registers):
+            out.put((row + i).at_most(last) * columns + column + k, numbers)
 
 
 @compiled
@@ -91,46 +162,34 @@ def _closest(points: Array, first: int, last: int) -> float:
 
 
 @compiled
-def _sums_around(lanes: Array, ranks: Array, points: Array, n: int, h: Array, inverse: Array, sums: Array) -> None:
+def _sums_around(scratch: "LocalScratch", n: int, h: Array, at_h: int, stride: int, rungs: int) -> None:
     """Write the sums to the left of eight anchors to ``sums[LANES * k + lane]``, and after all of these the right ones.
 
     Blocks of points that are out of reach of all eight at rung k are left out from there on.
     """
+    points, inverse, lanes, ranks, sums, _ = scratch
     for p in range(sums.size):
         sums[p] = 0.0
-    flat, stride, per_h, rungs = inverse.reshape(-1), inverse.shape[1], _SQRT_HALF / h[0], 0
-    first, last = int(ranks[0]), int(ranks[LANES - 1])
+    used, first, last = 0, int(ranks[0]), int(ranks[LANES - 1])
     closest = _closest(points, max(first - POINTS, 0), min(last + POINTS, n - 1))
     for j in range(0, n, POINTS):
-        gap = max(points[j] - lanes[LANES - 1], lanes[0] - points[j + POINTS - 1])
+        below, above = lanes[0] - points[j + POINTS - 1], points[j] - lanes[LANES - 1]
+        gap = max(below, above)
         is_below, is_above = j < last, j + POINTS - 1 > first
         if is_below and is_above:
             gap = max(gap, closest)
-        while rungs < h.size and gap < _REACH * h[rungs]:
-            rungs += 1
-        while rungs > 0 and gap >= _REACH * h[rungs - 1]:
-            rungs -= 1
+        while used < rungs and gap < _REACH * h[at_h + used]:
+            used += 1
+        while used > 0 and gap >= _REACH * h[at_h + used - 1]:
+            used -= 1
+        per_h, octaves = _SQRT_HALF / h[at_h], 0
+        farthest = max(points[j + POINTS - 1] - lanes[0], lanes[LANES - 1] - points[j])
+        while octaves < _MOST_OCTAVES and farthest * per_h > _SMALL_ROOT:
+            per_h, octaves = 0.5 * per_h, octaves + 1
         # One call for both sides, since it takes long to compile.
         for side in range(0 if is_below else 1, 2 if is_above else 1):
-            first_sum = side * LANES * h.size
-            add_kernels(lanes, ranks, points, flat, sums, first_sum, j, 2.0 * side - 1.0, per_h, stride, rungs)
-
-
-@compiled
-def _log_densities(left: Array, right: Array, fading: Array) -> None:
-    """Replace left by the log local densities, faded."""
-    for p in range(left.size):
-        left[p] = log_positive(right[p] + left[p] + FAINT)
-    for k in range(1, fading.size):
-        if fading[k] > 0.0:
-            for p in range(LANES * k, LANES * (k + 1)):
-                left[p] += fading[k] * (left[p - LANES] - left[p])
-
-
-@compiled
-def _one_sidedness(left: Array, right: Array, one_sided: Index, out: Array) -> None:
-    for p in range(LANES * one_sided[0], LANES * one_sided[1]):
-        out[p] = abs(right[p] - left[p]) / (right[p] + left[p] + FAINT)
+            sizes = side * LANES * rungs, j, 2.0 * side - 1.0, per_h, octaves, stride, used
+            _add_kernels(lanes, ranks, points, inverse, sums, *sizes)
 
 
 class LocalScratch(NamedTuple):
@@ -158,30 +217,26 @@ def write_local_densities(
 ) -> None:
     """Write ln(left + right + FAINT) of every anchor of sample t to the first columns of `out`, by rung.
 
-    The logarithm at rung k is moved towards that at k - 1, by the fraction ``fading[k]`` of their difference. The next
-    columns, if `out` has more, are |right - left| / (left + right + FAINT) at rungs one_sided[0] .. one_sided[1] - 1.
-    Each bandwidth is half of the one before.
+    The logarithm at rung k is moved towards that at k - 1, by the fraction ``fading[t, k]`` of their difference. The
+    next columns, if `out` has more, are |right - left| / (left + right + FAINT) at rungs one_sided[0] ..
+    one_sided[1] - 1. Each bandwidth is half of the one before. There are at least `LANES` rungs of both.
     """
-    first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
-    n, end, sides = last - first, samples.anchor_offsets[t + 1], scratch.sides
-    points, inverse, lanes, ranks, sums = scratch[:5]
-    left, right = sums[: LANES * h.size], sums[LANES * h.size :]
-    width = -(-n // POINTS) * POINTS
-    _pad(samples.values[first:last], width, points)
-    inverse_masses(points[:n], samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
-    for k in range(h.size):
+    points, inverse, lanes, ranks, sums, sides = scratch
+    first, n, end = samples.offsets[t], samples.offsets[t + 1] - samples.offsets[t], samples.anchor_offsets[t + 1]
+    rungs, stride, columns, width = samples.bandwidths.shape[1], inverse.shape[1], out.shape[1], -(-n // POINTS) * POINTS
+    for j in range(width):
+        points[j] = samples.values[first + min(j, n - 1)]
+    counts, h = samples.counts[first : first + n], samples.bandwidths[t]
+    inverse_masses(points[:n], counts, h, samples.lower[t], samples.upper[t], inverse)
+    for k in range(rungs):
         for j in range(n, width):
             inverse[k, j] = 0.0
     for row in range(samples.anchor_offsets[t], end, LANES):
         for i in range(LANES):
             rank = samples.anchors[min(row + i, end - 1)]
             ranks[i], lanes[i] = rank, points[rank]
-        _sums_around(lanes, ranks, points, n, h, inverse, sums)
-        _one_sidedness(left, right, one_sided, sides)
-        _log_densities(left, right, fading)
-        for i in range(min(LANES, end - row)):
-            for k in range(h.size):
-                out[row + i, k] = left[LANES * k + i]
-            if out.shape[1] > h.size:
-                for k in range(one_sided[0], one_sided[1]):
-                    out[row + i, h.size + k - one_sided[0]] = sides[LANES * k + i]
+        _sums_around(scratch, n, samples.bandwidths.reshape(-1), t * rungs, stride, rungs)
+        _finish(sums, sides, rungs, fading, t * rungs, one_sided[0], one_sided[1])
+        _write_columns(sums, rungs, out, columns, 0, row, end - 1)
+        if columns > rungs:
+            _write_columns(sides, one_sided[1] - one_sided[0], out, columns, rungs, row, end - 1)

@@ -4,15 +4,15 @@ All features of a sample are written while its rows are in the cache. Of samples
 only the local densities are written.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.gaussian import log_positive
-from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.formulas import larger, logarithm
+from amortized_kde.numerics.jit import compiled, entry_in_order
 from amortized_kde.numerics.neighbours import Anchored, local_scratch, write_local_densities
+from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, instructions
 
 # A region extends by n divided by these, in ranks, to both sides of a point.
 NEAR, AROUND = 32, 8
@@ -65,40 +65,63 @@ class Frames(NamedTuple):
     signed: Array
 
 
-@compiled
-def _pool(points: Array, masses: Array, mean: Array, variance: Array) -> None:
-    """Write the weighted mean and variance of the first columns."""
-    for k in range(mean.size):
-        mean[k] = variance[k] = 0.0
-    for a in range(masses.size):
-        # Slices of rows, because the compiler does not see that those of columns are contiguous in a row.
-        row = points[a, : mean.size]
-        for k in range(mean.size):
-            mean[k] += masses[a] * row[k]
-    # A second pass avoids cancellation.
-    for a in range(masses.size):
-        row = points[a, : mean.size]
-        for k in range(mean.size):
-            off = row[k] - mean[k]
-            variance[k] += masses[a] * off * off
+@instructions
+def _pool(
+    code: Code, points: Memory, first: Whole, last: Whole, columns: Whole, masses: Memory, rungs: Whole, out: Memory, at: Whole
+) -> None:
+    """Write weighted mean and variance of the first columns of rows first .. last - 1, which are at least `LANES`."""
+    with code.loop(rungs, 0, LANES) as block:
+        k = block.at_most(rungs - LANES)
+        mean, variance = Variable(code.lanes(0.0)), Variable(code.lanes(0.0))
+        with code.loop(last, first) as a:
+            mean.set(masses.number(a).repeated() * points.lanes(a * columns + k) + mean.get())
+        # A second pass avoids cancellation.
+        with code.loop(last, first) as a:
+            off = points.lanes(a * columns + k) - mean.get()
+            variance.set(masses.number(a).repeated() * off * off + variance.get())
+        out.put(at + k, mean.get())
+        out.put(at + rungs + k, variance.get())
+
+
+@instructions
+def _add_row(code: Code, total: Memory, width: Whole, mass: Real, points: Memory, at: Whole) -> None:
+    """Add the mass times points[at:] to the total; up to the next multiple of `LANES`, as in `_write_row`."""
+    with code.loop(width, 0, LANES) as k:
+        total.put(k, mass * points.lanes(at + k) + total.lanes(k))
+
+
+@instructions
+def _write_row(code: Code, total: Memory, width: Whole, factor: Real, points: Memory, at: Whole) -> None:
+    """Write the factor times the total to points[at:]."""
+    with code.loop(width, 0, LANES) as k:
+        points.put(at + k, total.lanes(k) * factor)
 
 
 @compiled
 def _write_region(
-    points: Array, positions: Array, masses: Array, reach: float, first: int, column: int, total: Array
+    points: Array,
+    columns: int,
+    first: int,
+    last: int,
+    positions: Array,
+    masses: Array,
+    reach: float,
+    source: int,
+    column: int,
+    width: int,
+    total: Array,
 ) -> None:
-    """Write weighted means over all anchors with positions at most `reach` away, of as many columns as `total` has.
+    """Write weighted means over all anchors with positions at most `reach` away, of `width` columns from `source` on.
 
-    They are those from `first` on, and the means are written from `column` on.
+    The means are written from `column` on; what follows them, up to a multiple of `LANES`, is overwritten.
     """
-    low, high, weight, count = 0, 0, 0.0, masses.size
-    least = _LEAST / count
+    low, high, weight, least = first, first, 0.0, _LEAST / (last - first)
     for k in range(total.size):
         total[k] = 0.0
-    for a in range(count):
+    for a in range(first, last):
         # Add or remove one anchor at a time, until the region is that of a.
         while True:
-            if high < count and positions[high] <= positions[a] + reach:
+            if high < last and positions[high] <= positions[a] + reach:
                 moved, sign = high, 1.0
                 high += 1
             elif positions[low] < positions[a] - reach:
@@ -106,57 +129,63 @@ def _write_region(
                 low += 1
             else:
                 break
-            mass = sign * (masses[moved] if masses[moved] > least else least)
-            row = points[moved, first : first + total.size]
-            for k in range(total.size):
-                total[k] += mass * row[k]
+            mass = sign * max(masses[moved], least)
+            _add_row(total, width, mass, points, moved * columns + source)
             weight += mass
-        region, per_weight = points[a, column : column + total.size], 1.0 / weight
-        for k in range(total.size):
-            region[k] = total[k] * per_weight
+        _write_row(total, width, 1.0 / weight, points, a * columns + column)
 
 
-@compiled
-def log_distance(distance: float, nearest: float, far: float) -> float:
-    """Return ln(d / (1 + d / far) + nearest), for a distance d that is at least 0 and at most `_INFINITE`."""
-    near = min(max(distance, 0.0), _INFINITE)
-    return log_positive(near / (1.0 + near / far) + nearest)
+def _log_distance(distance: Real, nearest: Real, far: Real) -> Real:
+    """ln(d / (1 + d / far) + nearest), for a distance d that counts as at least 0 and at most `_INFINITE`."""
+    near = (distance < _INFINITE).choose(larger(distance, distance * 0.0), _INFINITE)
+    return logarithm(near / (near / far + 1.0) + nearest)
 
 
-@compiled
+@instructions
 def _write_positions(
-    values: Array,
-    below: Array,
-    above: Array,
-    ends: tuple[float, float],
-    t: int,
-    frames: Frames,
-    layout: Layout,
-    column: int,
-    out: Array,
+    code: Code,
+    values: Memory,
+    below: Memory,
+    above: Memory,
+    count: Whole,
+    lower: Real,
+    upper: Real,
+    location: Real,
+    scale: Real,
+    nearest: Real,
+    far: Real,
+    signed: Memory,
+    signed_at: Whole,
+    products: Whole,
+    out: Memory,
+    first: Whole,
+    columns: Whole,
 ) -> None:
     """Write |position|, the distances to the nearer and the farther bound, and products with the position.
 
-    Positions are arsinh(2 (x - location) / scale). The first three arrays are overwritten.
+    Positions are arsinh(2 (x - location) / scale). They are written to out[first:] and `columns` apart. The first three
+    arrays are overwritten, up to a multiple of `LANES`.
     """
-    per_unit, location, signed = 1.0 / frames.scales[t], frames.locations[t], frames.signed[t]
-    for i in range(values.size):
-        below[i] = log_distance((values[i] - ends[0]) * per_unit, layout.nearest, layout.far)
-        above[i] = log_distance((ends[1] - values[i]) * per_unit, layout.nearest, layout.far)
-    for i in range(values.size):
-        away = 2.0 * (values[i] - location) * per_unit
-        far = min(abs(away), _INFINITE)
-        log = log_positive(far + math.sqrt(1.0 + far * far))
-        values[i] = -log if away < 0.0 else log
-    for i in range(values.size):
-        row, position = out[i, column:], values[i]
-        row[0], row[1], row[2] = abs(position), min(below[i], above[i]), max(below[i], above[i])
-        row[3] = position * (below[i] - above[i])
-        for k in range(signed.size):
-            row[4 + k] = position * signed[k]
+    per_unit = 1.0 / scale
+    with code.loop(count, 0, LANES) as i:
+        x = values.lanes(i)
+        below.put(i, _log_distance((x - lower) * per_unit, nearest, far))
+        above.put(i, _log_distance((upper - x) * per_unit, nearest, far))
+        away = (x - location) * 2.0 * per_unit
+        size = (away.magnitude() < _INFINITE).choose(away.magnitude(), _INFINITE)
+        log = logarithm((size * size + 1.0).square_root() + size)
+        values.put(i, (away < 0.0).choose(-log, log))
+    with code.loop(count) as i:
+        at, position, low, high = first + i * columns, values.number(i), below.number(i), above.number(i)
+        out.put(at, position.magnitude())
+        out.put(at + 1, (low < high).choose(low, high))
+        out.put(at + 2, (low < high).choose(high, low))
+        out.put(at + 3, position * (low - high))
+        with code.loop(products) as k:
+            out.put(at + 4 + k, position * signed.number(signed_at + k))
 
 
-@entry
+@entry_in_order
 def point_rows(
     samples: Anchored,
     frames: Frames,
@@ -176,26 +205,26 @@ def point_rows(
     max(n/part, 1) away. Mean and variance of the local densities over all anchors, weighted by mass, are written to
     `pooled` (samples, 2 rungs).
     """
-    rungs, low, high = samples.bandwidths.shape[1], layout.region[0], layout.region[1]
-    scratch, total = local_scratch(largest, rungs), np.empty(high - low)
-    values, lows, highs = np.empty(largest), np.empty(largest), np.empty(largest)
+    rungs, columns, low = samples.bandwidths.shape[1], out.shape[1], layout.region[0]
+    width, products, padded = layout.region[1] - low, frames.signed.shape[1], largest + LANES
+    scratch, total = local_scratch(largest, rungs), np.empty(width + LANES)
+    values, below, above = np.zeros(padded), np.empty(padded), np.empty(padded)
     for t in range(start, stop):
         first, last = samples.anchor_offsets[t], samples.anchor_offsets[t + 1]
         if first == last:
             pooled[t] = 0.0
             continue
-        write_local_densities(samples, t, frames.fading[t], layout.one_sided, scratch, out)
-        here, mass = out[first:last], masses[first:last]
-        _pool(here, mass, pooled[t, :rungs], pooled[t, rungs:])
-        if out.shape[1] == rungs:
+        write_local_densities(samples, t, frames.fading, layout.one_sided, scratch, out)
+        _pool(out, first, last, columns, masses, rungs, pooled, 2 * rungs * t)
+        if columns == rungs:
             continue
         column = rungs + layout.one_sided[1] - layout.one_sided[0]
         for part in layout.parts:
             reach = _EDGE * max(frames.sizes[t] / part, 1.0)
-            _write_region(here, positions[first:last], mass, reach, low, column, total)
-            column += total.size
-        x, below, above = values[: last - first], lows[: last - first], highs[: last - first]
-        for i in range(x.size):
-            x[i] = samples.values[samples.offsets[t] + samples.anchors[first + i]]
-        ends = samples.lower[t], samples.upper[t]
-        _write_positions(x, below, above, ends, t, frames, layout, column, here)
+            _write_region(out, columns, first, last, positions, masses, reach, low, column, width, total)
+            column += width
+        for i in range(last - first):
+            values[i] = samples.values[samples.offsets[t] + samples.anchors[first + i]]
+        frame = samples.lower[t], samples.upper[t], frames.locations[t], frames.scales[t], layout.nearest, layout.far
+        place = frames.signed, t * products, products, out, first * columns + column, columns
+        _write_positions(values, below, above, last - first, *frame, *place)

@@ -1,263 +1,292 @@
-"""Loops over SIMD registers in LLVM's own instructions, where its vectoriser leaves sums in memory.
+"""SIMD loops, written as formulas that become LLVM's instructions, where its vectoriser leaves sums in memory.
 
-Arrays are contiguous and flat. A register has eight lanes; LLVM splits it where the processor's are shorter. The
-functions are `inlined`, because other loops allow the compiler to reorder sums.
+A function under `@instructions` is called when a compiled loop that uses it is compiled. Its arguments are the loop's:
+arrays as `Memory`, integers as `Whole`, float64 as `Real` in all lanes. What it computes with them is written into the
+loop. A register has eight lanes; LLVM splits it where the processor's are shorter. Such code is compiled many times
+faster than the same statements in Python.
+
+The loops are compiled by `entry_in_order`, because other entries let the compiler reorder sums.
 """
 
-import math
-from collections.abc import Iterable
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-from amortized_kde._types import Array, Index
-from amortized_kde.numerics.jit import HAS_AVX512, cgutils, inlined, intrinsic, ir, types
+from amortized_kde.numerics.jit import cgutils, intrinsic, ir, types
 
 LANES = 8
-# Rows and outputs that are summed at a time, so that the sums stay in the registers, of which AVX-512 has 32 of eight
-# lanes. The results do not depend on it.
-ROWS, _VECTORS = 4, 4 if HAS_AVX512 else 2
-TILE = _VECTORS * LANES
-# Points whose kernels are computed side by side, so that none waits for the result of another.
-POINTS = 4
 _NUMBER, _INDEX, _WORD = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
-_VECTOR, _BITS = ir.VectorType(_NUMBER, LANES), ir.VectorType(_INDEX, LANES)
+_VECTOR = ir.VectorType(_NUMBER, LANES)
 _ALIGN = 8
+# A product and a sum may become one instruction; nothing is reordered.
 _FUSED = ("contract",)
-# ln 2 in two parts, as in `gaussian.py`; the largest exponent, beyond which 1 - exp(-t) is 1; 1.5 times 2**52.
-_LN2_HIGH, _LN2_LOW, _LOG2_E = 0.693147180369123816490, 1.90821492927058770002e-10, 1.4426950408889634
-_LARGEST, _MAGIC = 60.0, 6755399441055744.0
-_TAYLOR = [1.0 / math.factorial(k) for k in range(12, 0, -1)]
 
 
-def _pointers(context: Any, builder: Any, kinds: Iterable[Any], values: Iterable[Any]) -> list[Any]:
-    return [context.make_array(kind)(context, builder, value).data for kind, value in zip(kinds, values, strict=True)]
+def _shuffled(builder: Any, first: Any, second: Any, lanes: Sequence[int]) -> Any:
+    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(_WORD, LANES), list(lanes)))
 
 
-def _vector_at(builder: Any, base: Any, offset: Any, further: int = 0) -> Any:
-    place = builder.gep(base, [builder.add(offset, ir.Constant(_INDEX, further))])
-    return builder.bitcast(place, _VECTOR.as_pointer())
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """An int64."""
+
+    builder: Any
+    value: Any
+
+    def _with(self, other: "Whole | int") -> Any:
+        return other.value if isinstance(other, Whole) else ir.Constant(_INDEX, other)
+
+    def __add__(self, other: "Whole | int") -> "Whole":
+        return Whole(self.builder, self.builder.add(self.value, self._with(other)))
+
+    def __sub__(self, other: "Whole | int") -> "Whole":
+        return Whole(self.builder, self.builder.sub(self.value, self._with(other)))
+
+    def __mul__(self, other: "Whole | int") -> "Whole":
+        return Whole(self.builder, self.builder.mul(self.value, self._with(other)))
+
+    def at_most(self, other: "Whole | int") -> "Whole":
+        """Return the smaller of the two."""
+        last = self._with(other)
+        return Whole(self.builder, self.builder.select(self.builder.icmp_signed("<", self.value, last), self.value, last))
+
+    def full(self) -> "Whole":
+        """Return the largest multiple of `LANES` that is not larger."""
+        return Whole(self.builder, self.builder.and_(self.value, ir.Constant(_INDEX, -LANES)))
+
+    def lanes(self) -> "Real":
+        """Return the number as float64 in all lanes."""
+        return Real(self.builder, self.builder.sitofp(self.value, _NUMBER)).repeated()
 
 
-def _load(builder: Any, base: Any, offset: Any, further: int = 0) -> Any:
-    return builder.load(_vector_at(builder, base, offset, further), align=_ALIGN)
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """Whether something holds, in each lane."""
+
+    builder: Any
+    value: Any
+
+    def __or__(self, other: "Mask") -> "Mask":
+        return Mask(self.builder, self.builder.or_(self.value, other.value))
+
+    def __and__(self, other: "Mask") -> "Mask":
+        return Mask(self.builder, self.builder.and_(self.value, other.value))
+
+    def choose(self, yes: "Real | float", no: "Real | float") -> "Real":
+        """Return `yes` where it holds, otherwise `no`; one of them is not a constant."""
+        one = yes if isinstance(yes, Real) else no
+        assert isinstance(one, Real)
+        chosen = (part.value if isinstance(part, Real) else one.constant(part) for part in (yes, no))
+        return Real(self.builder, self.builder.select(self.value, *chosen))
+
+    def counts(self) -> list[Whole]:
+        """Return 1 for each lane where it holds, otherwise 0."""
+        bits = self.builder.zext(self.builder.bitcast(self.value, ir.IntType(LANES)), _INDEX)
+        shifted = (self.builder.lshr(bits, ir.Constant(_INDEX, lane)) for lane in range(LANES))
+        return [Whole(self.builder, self.builder.and_(part, ir.Constant(_INDEX, 1))) for part in shifted]
 
 
-def _repeated(builder: Any, value: Any) -> Any:
-    """A vector with the value in every lane."""
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(_INDEX, 0))
-    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_WORD, LANES), [0] * LANES))
+@dataclass(frozen=True, eq=False)
+class Real:
+    """One float64, or one in each lane."""
+
+    builder: Any
+    value: Any
+
+    def constant(self, number: float) -> Any:
+        """Return a constant as LLVM has it, with as many lanes."""
+        kind = self.value.type
+        return ir.Constant(kind, [number] * LANES if kind == _VECTOR else number)
+
+    def _with(self, other: "Real | float") -> Any:
+        return other.value if isinstance(other, Real) else self.constant(other)
+
+    def __add__(self, other: "Real | float") -> "Real":
+        return Real(self.builder, self.builder.fadd(self.value, self._with(other), flags=_FUSED))
+
+    def __sub__(self, other: "Real | float") -> "Real":
+        return Real(self.builder, self.builder.fsub(self.value, self._with(other), flags=_FUSED))
+
+    def __rsub__(self, other: float) -> "Real":
+        return Real(self.builder, self.builder.fsub(self.constant(other), self.value, flags=_FUSED))
+
+    def __mul__(self, other: "Real | float") -> "Real":
+        return Real(self.builder, self.builder.fmul(self.value, self._with(other), flags=_FUSED))
+
+    def __truediv__(self, other: "Real | float") -> "Real":
+        return Real(self.builder, self.builder.fdiv(self.value, self._with(other)))
+
+    def __rtruediv__(self, other: float) -> "Real":
+        return Real(self.builder, self.builder.fdiv(self.constant(other), self.value))
+
+    def __neg__(self) -> "Real":
+        return Real(self.builder, self.builder.fneg(self.value))
+
+    def __lt__(self, other: "Real | float") -> "Mask":
+        return Mask(self.builder, self.builder.fcmp_ordered("<", self.value, self._with(other)))
+
+    def __gt__(self, other: "Real | float") -> "Mask":
+        return Mask(self.builder, self.builder.fcmp_ordered(">", self.value, self._with(other)))
+
+    def is_nonzero(self) -> "Mask":
+        """Return whether it is not 0; NaN is not."""
+        return Mask(self.builder, self.builder.fcmp_unordered("!=", self.value, self.constant(0.0)))
+
+    def magnitude(self) -> "Real":
+        """Return the absolute value."""
+        return (self < 0.0).choose(-self, self)
+
+    def square_root(self) -> "Real":
+        """Return the square roots of all lanes."""
+        kind = ir.FunctionType(_VECTOR, [_VECTOR])
+        root = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.sqrt.v{LANES}f64")
+        return Real(self.builder, self.builder.call(root, [self.value]))
+
+    def repeated(self) -> "Real":
+        """Return a single number in all lanes."""
+        if self.value.type == _VECTOR:
+            return self
+        one = self.builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), self.value, ir.Constant(_INDEX, 0))
+        return Real(self.builder, _shuffled(self.builder, one, one, [0] * LANES))
+
+    def over_lanes(self, combine: Callable[["Real", "Real"], "Real"]) -> "Real":
+        """Return the lanes combined to one number, in all lanes."""
+        found = self
+        for by in (4, 2, 1):
+            turned = _shuffled(self.builder, found.value, found.value, [(lane + by) % LANES for lane in range(LANES)])
+            found = combine(found, Real(self.builder, turned))
+        return found
+
+    def bits(self) -> tuple[Any, Callable[[int], Any]]:
+        """Return the bits as integers of as many lanes, and a function that returns such constants."""
+        kind = ir.VectorType(_INDEX, LANES) if self.value.type == _VECTOR else _INDEX
+
+        def constant(number: int) -> Any:
+            return ir.Constant(kind, [number] * LANES if self.value.type == _VECTOR else number)
+
+        return self.builder.bitcast(self.value, kind), constant
+
+    def of_bits(self, bits: Any) -> "Real":
+        """Return the number, with as many lanes as this one, that has these bits."""
+        return Real(self.builder, self.builder.bitcast(bits, self.value.type))
 
 
-def _constant(value: float) -> Any:
-    return ir.Constant(_VECTOR, [value] * LANES)
+def interleaved(a: Real, b: Real) -> tuple[Real, Real]:
+    """Return a0 b0 a1 b1 a2 b2 a3 b3, and a4 b4 a5 b5 a6 b6 a7 b7."""
+    order = [lane // 2 + LANES * (lane % 2) for lane in range(2 * LANES)]
+    halves = order[:LANES], order[LANES:]
+    first, second = (Real(a.builder, _shuffled(a.builder, a.value, b.value, half)) for half in halves)
+    return first, second
 
 
-def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    return builder.fadd(builder.fmul(a, b, flags=_FUSED), c, flags=_FUSED)
+_Number = TypeVar("_Number", Whole, Real)
 
 
-def _subtract_product(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """a - b c."""
-    return builder.fsub(a, builder.fmul(b, c, flags=_FUSED), flags=_FUSED)
+class Variable(Generic[_Number]):
+    """A number that changes in a loop; it lives in a register."""
+
+    def __init__(self, number: _Number) -> None:
+        self._kind, self._builder = type(number), number.builder
+        self._place = cgutils.alloca_once(number.builder, number.value.type)
+        self.set(number)
+
+    def get(self) -> _Number:
+        """Return its present value."""
+        return self._kind(self._builder, self._builder.load(self._place))
+
+    def set(self, number: _Number) -> None:
+        """Give it a new value."""
+        self._builder.store(number.value, self._place)
 
 
-def _layer_tile_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    arrays = _pointers(context, builder, signature.args[:7], arguments[:7])
-    weights, biases, given, active, scales, shifts, places = arrays
-    used, row_place, first, stride, bias, unit, old, new, row_stride, count, floor = arguments[7:]
-    active, places = builder.gep(active, [used]), builder.gep(places, [row_place])
-    tiles = [(row, part) for row in range(ROWS) for part in range(_VECTORS)]
-    totals = [cgutils.alloca_once(builder, _VECTOR) for _ in tiles]
-    ahead = [builder.mul(row_stride, ir.Constant(_INDEX, row)) for row in range(ROWS)]
-    for (_, part), total in zip(tiles, totals, strict=True):
-        builder.store(_load(builder, biases, bias, part * LANES), total)
-    with cgutils.for_range(builder, count) as loop:
-        i = builder.load(builder.gep(active, [loop.index]))
-        at = builder.add(first, builder.mul(i, stride))
-        weight = [_load(builder, weights, at, v * LANES) for v in range(_VECTORS)]
-        place = builder.gep(given, [builder.add(old, i)])
-        for (row, part), total in zip(tiles, totals, strict=True):
-            value = _repeated(builder, builder.load(builder.gep(place, [ahead[row]])))
-            builder.store(_multiply_add(builder, value, weight[part], builder.load(total)), total)
-    low = _repeated(builder, floor)
-    for (row, part), total in zip(tiles, totals, strict=True):
-        at = builder.add(unit, builder.load(builder.gep(places, [ir.Constant(_INDEX, row)])))
-        scale, shift = (_load(builder, base, at, part * LANES) for base in (scales, shifts))
-        value = _multiply_add(builder, scale, builder.load(total), shift)
-        # Written so that NaN stays.
-        value = builder.select(builder.fcmp_ordered("<", value, low), low, value)
-        place = _vector_at(builder, given, builder.add(new, ahead[row]), part * LANES)
-        builder.store(value, place, align=_ALIGN)
-    return context.get_dummy_value()
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """The elements of a contiguous array, as if it had one dimension."""
+
+    builder: Any
+    data: Any
+
+    def _place(self, at: Whole | int, kind: Any = None) -> Any:
+        index = at.value if isinstance(at, Whole) else ir.Constant(_INDEX, at)
+        place = self.builder.gep(self.data, [index])
+        return place if kind is None else self.builder.bitcast(place, kind.as_pointer())
+
+    def lanes(self, at: Whole | int) -> Real:
+        """Return the `LANES` numbers from there on."""
+        return Real(self.builder, self.builder.load(self._place(at, _VECTOR), align=_ALIGN))
+
+    def number(self, at: Whole | int) -> Real:
+        """Return one number."""
+        return Real(self.builder, self.builder.load(self._place(at)))
+
+    def whole(self, at: Whole | int) -> Whole:
+        """Return one integer, of an array of integers."""
+        return Whole(self.builder, self.builder.load(self._place(at)))
+
+    def put(self, at: Whole | int, number: Real | Whole) -> None:
+        """Write one number, or those of all lanes from there on."""
+        wide = number.value.type == _VECTOR
+        self.builder.store(number.value, self._place(at, _VECTOR if wide else None), align=_ALIGN)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _layer_tile(
-    context: Any,
-    weights: Any,
-    biases: Any,
-    given: Any,
-    active: Any,
-    scales: Any,
-    shifts: Any,
-    places: Any,
-    used: Any,
-    row: Any,
-    first: Any,
-    stride: Any,
-    bias: Any,
-    unit: Any,
-    old: Any,
-    new: Any,
-    row_stride: Any,
-    count: Any,
-    floor: Any,
-) -> Any:
-    arrays = (weights, biases, given, active, scales, shifts, places)
-    return types.void(*arrays, *(types.int64,) * 10, types.float64), _layer_tile_code
+@dataclass(frozen=True, eq=False)
+class Code:
+    """The place where instructions are written."""
+
+    builder: Any
+
+    def whole(self, number: int) -> Whole:
+        """Return a constant."""
+        return Whole(self.builder, ir.Constant(_INDEX, number))
+
+    def lanes(self, number: float) -> Real:
+        """Return a constant in all lanes."""
+        return Real(self.builder, ir.Constant(_VECTOR, [number] * LANES))
+
+    def lane_numbers(self) -> Real:
+        """Return 0.0, 1.0, ... in the lanes."""
+        return Real(self.builder, ir.Constant(_VECTOR, [float(lane) for lane in range(LANES)]))
+
+    @contextmanager
+    def loop(self, stop: Whole | int, start: Whole | int = 0, step: int = 1) -> Iterator[Whole]:
+        """Write what follows into a loop, and yield its index."""
+        ends = [end.value if isinstance(end, Whole) else ir.Constant(_INDEX, end) for end in (start, stop, step)]
+        with cgutils.for_range_slice(self.builder, *ends) as (index, _):
+            yield Whole(self.builder, index)
+
+    def each(self, width: Whole, write: Callable[[Whole, Callable[[Memory, Whole], Real]], None]) -> None:
+        """Call ``write(index, load)`` for all lanes at once as far as `width` goes, and for what is left one by one."""
+        with self.loop(width.full(), 0, LANES) as index:
+            write(index, Memory.lanes)
+        with self.loop(width, width.full()) as index:
+            write(index, Memory.number)
 
 
-@inlined
-def layer_tile(
-    weights: Array,
-    biases: Array,
-    given: Array,
-    active: Index,
-    scales: Array,
-    shifts: Array,
-    places: Index,
-    used: int,
-    row: int,
-    first: int,
-    stride: int,
-    bias: int,
-    unit: int,
-    old: int,
-    new: int,
-    row_stride: int,
-    count: int,
-    floor: float,
-) -> None:
-    """Write max(scale (b + w_i x_i + w_j x_j + ...) + shift, floor) of `TILE` outputs, for `ROWS` rows of `given`.
+def instructions(write: Callable[..., None]) -> Any:
+    """Make a function for compiled loops, which `write` writes: its arguments are a `Code`, and the loop's."""
 
-    Inputs are given[old:], outputs given[new:], and rows lie `row_stride` apart. Terms are added in the order
-    i = active[used], ..., active[used + count - 1]. Biases are biases[bias:], the weights of input i are those from
-    weights[first + stride * i] on, scale and shift of the r-th row those from unit + places[row + r] on.
-    """
-    sizes = used, row, first, stride, bias, unit, old, new, row_stride, count
-    _layer_tile(weights, biases, given, active, scales, shifts, places, *sizes, floor)
+    def signature(_: Any, *given: Any) -> Any:
+        return types.void(*(_plain(kind) for kind in given)), generate
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        made = [_argument(context, builder, kind, value) for kind, value in zip(signature.args, values, strict=True)]
+        write(Code(builder), *made)
+        return context.get_dummy_value()
+
+    # Numba reads the names of the arguments from here; the first, which is its own, is left out.
+    signature.__signature__ = inspect.signature(write)  # type: ignore[attr-defined]
+    signature.__name__, signature.__doc__ = write.__name__, write.__doc__
+    return intrinsic(signature)
 
 
-def _largest_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    (given,) = _pointers(context, builder, signature.args[:1], arguments[:1])
-    given = builder.gep(given, [arguments[1]])
-    width, least = arguments[2], _constant(-math.inf)
-    found, numbers = cgutils.alloca_once(builder, _VECTOR), ir.Constant(_BITS, list(range(LANES)))
-    builder.store(least, found)
-    start, step = ir.Constant(_INDEX, 0), ir.Constant(_INDEX, LANES)
-    with cgutils.for_range_slice(builder, start, width, step) as (at, _):
-        left = builder.bitcast(_repeated(builder, builder.bitcast(builder.sub(width, at), _NUMBER)), _BITS)
-        inside = builder.icmp_signed("<", numbers, left)
-        _keep_larger(builder, found, builder.select(inside, _load(builder, given, at), least))
-    for by in (4, 2, 1):
-        turned = ir.Constant(ir.VectorType(_WORD, LANES), [(lane + by) % LANES for lane in range(LANES)])
-        value = builder.load(found)
-        _keep_larger(builder, found, builder.shuffle_vector(value, value, turned))
-    return builder.extract_element(builder.load(found), ir.Constant(_INDEX, 0))
+def _plain(kind: Any) -> Any:
+    kind = types.unliteral(kind)
+    return types.int64 if isinstance(kind, (types.Integer, types.Boolean)) else kind
 
 
-def _keep_larger(builder: Any, place: Any, value: Any) -> None:
-    kept = builder.load(place)
-    builder.store(builder.select(builder.fcmp_ordered(">", value, kept), value, kept), place)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def largest(context: Any, given: Any, first: Any, width: Any) -> Any:
-    """Return the largest of given[first:][:width], without NaN; reads on to the next multiple of `LANES`."""
-    return types.float64(given, types.int64, types.int64), _largest_code
-
-
-def _one_minus_exponential(builder: Any, t: Any) -> Any:
-    """1 - exp(-t) for t >= 0, to a small relative error also where t is small."""
-    t = builder.select(builder.fcmp_ordered("<", t, _constant(_LARGEST)), t, _constant(_LARGEST))
-    # Adding 1.5 times 2**52 rounds, and leaves the integer in the low bits.
-    shifted = _multiply_add(builder, t, _constant(-_LOG2_E), _constant(_MAGIC))
-    k = builder.fsub(shifted, _constant(_MAGIC))
-    bits = builder.add(builder.bitcast(shifted, _BITS), ir.Constant(_BITS, [1023] * LANES))
-    power = builder.bitcast(builder.shl(bits, ir.Constant(_BITS, [52] * LANES)), _VECTOR)
-    r = _subtract_product(builder, builder.fneg(t), k, _constant(_LN2_HIGH))
-    r = _subtract_product(builder, r, k, _constant(_LN2_LOW))
-    p = _constant(_TAYLOR[0])
-    for coefficient in _TAYLOR[1:]:
-        p = _multiply_add(builder, p, r, _constant(coefficient))
-    return _subtract_product(builder, builder.fsub(_constant(1.0), power), power, builder.fmul(p, r))
-
-
-def _add_kernels_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    anchors, ranks, points, inverse, sums = _pointers(context, builder, signature.args[:5], arguments[:5])
-    first, at, side, per_h, stride, rungs = arguments[5:]
-    zero, one = ir.Constant(_INDEX, 0), _constant(1.0)
-    x, rank = _load(builder, anchors, zero), _load(builder, ranks, zero)
-    away = [cgutils.alloca_once(builder, _VECTOR) for _ in range(POINTS)]
-    for c, place in enumerate(away):
-        j = builder.add(at, ir.Constant(_INDEX, c))
-        point = _repeated(builder, builder.load(builder.gep(points, [j])))
-        u = builder.fmul(builder.fsub(point, x), _repeated(builder, per_h))
-        apart = builder.fsub(_repeated(builder, builder.sitofp(j, _NUMBER)), rank)
-        counts = builder.fcmp_ordered(">", builder.fmul(apart, _repeated(builder, side)), _constant(0.0))
-        builder.store(builder.select(counts, _one_minus_exponential(builder, builder.fmul(u, u)), one), place)
-    with cgutils.for_range(builder, rungs) as loop:
-        here = builder.add(first, builder.mul(loop.index, ir.Constant(_INDEX, LANES)))
-        row = builder.gep(inverse, [builder.add(builder.mul(loop.index, stride), at)])
-        total = _load(builder, sums, here)
-        for c, place in enumerate(away):
-            f = builder.load(place)
-            factor = _repeated(builder, builder.load(builder.gep(row, [ir.Constant(_INDEX, c)])))
-            total = _multiply_add(builder, builder.fsub(one, f), factor, total)
-            for _ in range(2):
-                f = _subtract_product(builder, builder.fadd(f, f), f, f)
-            builder.store(f, place)
-        builder.store(total, _vector_at(builder, sums, here), align=_ALIGN)
-    return context.get_dummy_value()
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _add_kernels(
-    context: Any,
-    anchors: Any,
-    ranks: Any,
-    points: Any,
-    inverse: Any,
-    sums: Any,
-    first: Any,
-    at: Any,
-    side: Any,
-    per_h: Any,
-    stride: Any,
-    rungs: Any,
-) -> Any:
-    arrays, numbers = (anchors, ranks, points, inverse, sums), (types.float64, types.float64)
-    return types.void(*arrays, types.int64, types.int64, *numbers, types.int64, types.int64), _add_kernels_code
-
-
-@inlined
-def add_kernels(
-    anchors: Array,
-    ranks: Array,
-    points: Array,
-    inverse: Array,
-    sums: Array,
-    first: int,
-    at: int,
-    side: float,
-    per_h: float,
-    stride: int,
-    rungs: int,
-) -> None:
-    """Add kernels of points[at:][:POINTS] at eight anchors to sums[first + LANES * k:][:LANES], for k < rungs.
-
-    The kernel of a point of rank j at distance d is inverse[stride * k + j] exp(-(2**k per_h d)^2) if j lies on the
-    given side of the anchor's rank (1.0 above, -1.0 below), otherwise 0. What is carried from rung to rung is
-    f = 1 - exp: squaring the exponential makes it f (2 - f), and its relative error does not grow. A kernel then has an
-    absolute error of at most 1e-15, and is 0 below 5e-17.
-    """
-    _add_kernels(anchors, ranks, points, inverse, sums, first, at, side, per_h, stride, rungs)
+def _argument(context: Any, builder: Any, kind: Any, value: Any) -> Memory | Whole | Real:
+    if isinstance(kind, types.Array):
+        return Memory(builder, context.make_array(kind)(context, builder, value).data)
+    return Whole(builder, value) if kind == types.int64 else Real(builder, value).repeated()
