@@ -4,13 +4,15 @@ All kernels are summed: ensembles have tens of members, and a loop without branc
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive, lower_tail
-from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.jit import compiled, entry, entry_in_order
+from amortized_kde.numerics.simd import WORD, Code, Memory, Real, Whole, instructions, nonzero_bits
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # In sums above this, exponents cut at -708 do not matter; smaller sums are shifted by their nearest kernel.
@@ -69,7 +71,33 @@ class Ladders(NamedTuple):
     epsilons: Array
 
 
-@entry
+@instructions
+def _mix_shares(code: Code, shares: Memory, here: Whole, there: Whole, part: Real, rungs: Whole, out: Memory) -> None:
+    """Write (1 - part) shares[here:] + part shares[there:] to `out`."""
+
+    def mix(k: Whole, load: Callable[[Memory, Whole], Real]) -> None:
+        fraction = part if load is Memory.lanes else part.first()
+        out.put(k, (1.0 - fraction) * load(shares, here + k) + fraction * load(shares, there + k))
+
+    code.each(rungs, mix)
+
+
+@instructions
+def _write_kernels(
+    code: Code, shares: Memory, rungs: Whole, x: Real, whole: Real, rate: Memory, places: Memory, rates: Memory,
+    masses: Memory, stops: Memory, t: Whole,
+) -> None:
+    """Write the kernels of a point, one for each share that is not 0, from stops[t] on, and move stops[t]."""
+    with code.loop(rungs, 0, WORD) as word:
+        bits, at = nonzero_bits(code, [(shares, word)], rungs - word), stops.whole(t)
+        with code.ones(bits) as (count, k):
+            places.put(at + count, x.first())
+            rates.put(at + count, rate.number(word + k))
+            masses.put(at + count, whole.first() * shares.number(word + k))
+        stops.put(t, at + bits.ones())
+
+
+@entry_in_order
 def ladder_kernels(
     values: Array,
     offsets: Index,
@@ -87,37 +115,34 @@ def ladder_kernels(
     """
     lower, upper = bounds
     bandwidths, anchors = ladders.bandwidths, ladders.anchors
-    places, rates, masses = out.places, out.rates, out.masses
     rungs = bandwidths.shape[1]
-    rate = np.empty(rungs)
+    rate, mixed = np.empty(rungs), np.zeros(rungs + WORD)
     for t in range(start, stop):
-        last, written = ladders.offsets[t + 1] - 1, out.starts[t]
-        n, a, first_used = offsets[t + 1] - offsets[t], ladders.offsets[t], rungs
+        last, a, lowest = ladders.offsets[t + 1] - 1, ladders.offsets[t], math.inf
+        n, out.stops[t] = offsets[t + 1] - offsets[t], out.starts[t]
         whole = (1.0 - ladders.epsilons[t]) / max(n, 1)
         for k in range(rungs):
             rate[k] = 1.0 / bandwidths[t, k]
         for i in range(n):
-            x = values[offsets[t] + i]
+            x, first = values[offsets[t] + i], out.stops[t]
             while a < last and anchors[a + 1] <= i:
                 a += 1
             part, following = 0.0, a
             if anchors[a] < i and a < last:
                 part, following = (i - anchors[a]) / (anchors[a + 1] - anchors[a]), a + 1
-            here, there = ladders.shares[a], ladders.shares[following]
+            _mix_shares(ladders.shares, a * rungs, following * rungs, part, rungs, mixed)
+            _write_kernels(mixed, rungs, x, whole, rate, out.places, out.rates, out.masses, out.stops, t)
             near = min(x - lower, upper - x)
-            for k in range(rungs):
-                share = (1.0 - part) * here[k] + part * there[k]
-                if share == 0.0:
-                    continue
-                h = bandwidths[t, k]
-                inside = 1.0
-                if near < _FAR_INSIDE * h:
-                    inside = central_mass((lower - x) / h, (upper - x) / h)
-                places[written], rates[written], masses[written] = x, rate[k], whole * share / inside
-                written += 1
-                first_used = min(first_used, k)
-        out.stops[t] = written
-        widest[t] = bandwidths[t, first_used] if first_used < rungs else 0.0
+            # Kernels of a point are from wide to narrow.
+            for j in range(first, out.stops[t]):
+                if near * out.rates[j] >= _FAR_INSIDE:
+                    break
+                out.masses[j] /= central_mass((lower - x) * out.rates[j], (upper - x) * out.rates[j])
+            if out.stops[t] > first:
+                lowest = min(lowest, out.rates[first])
+        widest[t] = 0.0
+        for k in range(rungs):
+            widest[t] = bandwidths[t, k] if rate[k] == lowest else widest[t]
 
 
 @entry

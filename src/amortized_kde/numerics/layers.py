@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import entry_in_order
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.numerics.tiles import ROWS, TILE, clip_row, copy_row, layer_tile, nonzero_units, softmax
+from amortized_kde.numerics.tiles import ROWS, TILE, WORD, clip_row, copy_row, layer_tile, nonzero_units, softmax
 
 # Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them.
 _BLOCK = 4 * ROWS
@@ -118,7 +118,7 @@ def _run(
 
     def work(start: int, stop: int) -> None:
         # Two blocks of rows; for every group of rows, the units that are not 0, and how many these are.
-        sums, (active, counts) = np.zeros(2 * _BLOCK * widest), np.empty((2, _BLOCK * widest), np.int64)
+        sums, (active, counts) = np.zeros(2 * _BLOCK * widest + WORD), np.empty((2, _BLOCK * widest), np.int64)
         _network_rows(*given, sums, counts, active, out, start, stop)
 
     run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
@@ -175,8 +175,8 @@ def _network_rows(
             unit += widths[layer]
             # The two halves of the scratch change places from layer to layer.
             old, new = new, old
+        if is_softmax:
+            for first in range(0, block, ROWS):
+                softmax(scratch, old + first * stride, stride, widths[last])
         for r in range(block):
-            at = old + r * stride
-            if is_softmax:
-                softmax(scratch, at, widths[last])
-            copy_row(scratch, at, widths[last], out, (row + r) * widths[last])
+            copy_row(scratch, old + r * stride, widths[last], out, (row + r) * widths[last])

@@ -12,11 +12,14 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Generic, TypeVar
 
 from amortized_kde.numerics.jit import cgutils, intrinsic, ir, types
 
 LANES = 8
+# Flags that are gathered in one integer.
+WORD = 64
 _NUMBER, _INDEX, _WORD = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 _VECTOR = ir.VectorType(_NUMBER, LANES)
 _ALIGN = 8
@@ -47,6 +50,26 @@ class Whole:
     def __mul__(self, other: "Whole | int") -> "Whole":
         return Whole(self.builder, self.builder.mul(self.value, self._with(other)))
 
+    def __and__(self, other: "Whole | int") -> "Whole":
+        return Whole(self.builder, self.builder.and_(self.value, self._with(other)))
+
+    def __or__(self, other: "Whole | int") -> "Whole":
+        return Whole(self.builder, self.builder.or_(self.value, self._with(other)))
+
+    def __lshift__(self, other: "Whole | int") -> "Whole":
+        return Whole(self.builder, self.builder.shl(self.value, self._with(other)))
+
+    def __rshift__(self, other: "Whole | int") -> "Whole":
+        return Whole(self.builder, self.builder.lshr(self.value, self._with(other)))
+
+    def ones(self) -> "Whole":
+        """Return the number of bits that are 1."""
+        return Whole(self.builder, self.builder.ctpop(self.value))
+
+    def lowest_one(self) -> "Whole":
+        """Return the place of the lowest bit that is 1."""
+        return Whole(self.builder, self.builder.cttz(self.value, ir.Constant(ir.IntType(1), 0)))
+
     def at_most(self, other: "Whole | int") -> "Whole":
         """Return the smaller of the two."""
         last = self._with(other)
@@ -54,7 +77,7 @@ class Whole:
 
     def full(self) -> "Whole":
         """Return the largest multiple of `LANES` that is not larger."""
-        return Whole(self.builder, self.builder.and_(self.value, ir.Constant(_INDEX, -LANES)))
+        return self & -LANES
 
     def lanes(self) -> "Real":
         """Return the number as float64 in all lanes."""
@@ -81,11 +104,9 @@ class Mask:
         chosen = (part.value if isinstance(part, Real) else one.constant(part) for part in (yes, no))
         return Real(self.builder, self.builder.select(self.value, *chosen))
 
-    def counts(self) -> list[Whole]:
-        """Return 1 for each lane where it holds, otherwise 0."""
-        bits = self.builder.zext(self.builder.bitcast(self.value, ir.IntType(LANES)), _INDEX)
-        shifted = (self.builder.lshr(bits, ir.Constant(_INDEX, lane)) for lane in range(LANES))
-        return [Whole(self.builder, self.builder.and_(part, ir.Constant(_INDEX, 1))) for part in shifted]
+    def bits(self) -> Whole:
+        """Return an integer with the bits of the lanes where it holds."""
+        return Whole(self.builder, self.builder.zext(self.builder.bitcast(self.value, ir.IntType(LANES)), _INDEX))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +171,10 @@ class Real:
             return self
         one = self.builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), self.value, ir.Constant(_INDEX, 0))
         return Real(self.builder, _shuffled(self.builder, one, one, [0] * LANES))
+
+    def first(self) -> "Real":
+        """Return the number in the first lane."""
+        return Real(self.builder, self.builder.extract_element(self.value, ir.Constant(_INDEX, 0)))
 
     def over_lanes(self, combine: Callable[["Real", "Real"], "Real"]) -> "Real":
         """Return the lanes combined to one number, in all lanes."""
@@ -256,12 +281,30 @@ class Code:
         with cgutils.for_range_slice(self.builder, *ends) as (index, _):
             yield Whole(self.builder, index)
 
+    @contextmanager
+    def ones(self, bits: Whole) -> Iterator[tuple[Whole, Whole]]:
+        """Write what follows into a loop over the bits that are 1; yield their number so far, and the bit's place."""
+        rest = Variable(bits)
+        with self.loop(bits.ones()) as count:
+            yield count, rest.get().lowest_one()
+            rest.set(rest.get() & (rest.get() - 1))
+
     def each(self, width: Whole, write: Callable[[Whole, Callable[[Memory, Whole], Real]], None]) -> None:
         """Call ``write(index, load)`` for all lanes at once as far as `width` goes, and for what is left one by one."""
         with self.loop(width.full(), 0, LANES) as index:
             write(index, Memory.lanes)
         with self.loop(width, width.full()) as index:
             write(index, Memory.number)
+
+
+def nonzero_bits(code: Code, rows: Sequence[tuple[Memory, Whole]], left: Whole) -> Whole:
+    """Return the bits of those of `WORD` numbers that are not 0 in some row; only `left` of them count."""
+    found = code.whole(0)
+    for block in range(0, WORD, LANES):
+        counted = [memory.lanes(first + block).is_nonzero() for memory, first in rows]
+        found |= reduce(Mask.__or__, counted).bits() << block
+    unused = code.whole(WORD) - left.at_most(WORD)
+    return (found << unused) >> unused
 
 
 def instructions(write: Callable[..., None]) -> Any:

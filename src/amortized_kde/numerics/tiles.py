@@ -5,7 +5,7 @@ from collections.abc import Callable
 from amortized_kde.numerics.formulas import exponential, larger
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT
 from amortized_kde.numerics.jit import HAS_AVX512
-from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, instructions
+from amortized_kde.numerics.simd import LANES, WORD, Code, Memory, Real, Variable, Whole, instructions, nonzero_bits
 
 # Rows and outputs that are summed at a time, so that the sums stay in the registers, of which AVX-512 has 32 of eight
 # lanes. The results do not depend on it.
@@ -33,17 +33,14 @@ def nonzero_units(
 ) -> None:
     """Write the units that are not 0 in some of `ROWS` rows to active[start:], and their number to counts[start].
 
-    The rows begin at rows[first], `stride` apart, and can be read up to the next multiple of `LANES`.
+    The rows begin at rows[first], `stride` apart, and can be read up to the next multiple of `WORD`.
     """
     found = Variable(code.whole(0))
-    with code.loop(width, 0, LANES) as unit:
-        counted = rows.lanes(first + unit).is_nonzero()
-        for row in range(1, ROWS):
-            counted |= rows.lanes(first + stride * row + unit).is_nonzero()
-        counted &= unit.lanes() + code.lane_numbers() < width.lanes()
-        for lane, one in enumerate(counted.counts()):
-            active.put(start + found.get(), unit + lane)
-            found.set(found.get() + one)
+    with code.loop(width, 0, WORD) as word:
+        bits = nonzero_bits(code, [(rows, first + stride * row + word) for row in range(ROWS)], width - word)
+        with code.ones(bits) as (count, unit):
+            active.put(start + found.get() + count, word + unit)
+        found.set(found.get() + bits.ones())
     counts.put(start, found.get())
 
 
@@ -92,28 +89,31 @@ def layer_tile(
 
 
 @instructions
-def softmax(code: Code, sums: Memory, first: Whole, width: Whole) -> None:
-    """Replace sums[first:][:width] by their softmax, without negligible exponentials.
+def softmax(code: Code, sums: Memory, first: Whole, stride: Whole, width: Whole) -> None:
+    """Replace sums[first:][:width] by their softmax, without negligible exponentials, in `ROWS` rows `stride` apart.
 
     What follows, up to the next multiple of `LANES`, becomes 0.
     """
-    least = code.lanes(float("-inf"))
-    top, total = Variable(least), Variable(code.lanes(0.0))
+    least, starts = code.lanes(float("-inf")), [first + stride * row for row in range(ROWS)]
+    tops, totals = ([Variable(start) for _ in starts] for start in (least, code.lanes(0.0)))
     with code.loop(width, 0, LANES) as k:
         is_inside = k.lanes() + code.lane_numbers() < width.lanes()
-        inside = is_inside.choose(sums.lanes(first + k), least)
-        sums.put(first + k, inside)
-        top.set(larger(top.get(), inside))
-    highest = top.get().over_lanes(larger)
+        for start, top in zip(starts, tops, strict=True):
+            inside = is_inside.choose(sums.lanes(start + k), least)
+            sums.put(start + k, inside)
+            top.set(larger(top.get(), inside))
+    highest = [top.get().over_lanes(larger) for top in tops]
     with code.loop(width, 0, LANES) as k:
-        away = sums.lanes(first + k) - highest
-        e = exponential((away < LOWEST_EXPONENT).choose(LOWEST_EXPONENT, away))
-        e = (e < _NEGLIGIBLE).choose(0.0, e)
-        sums.put(first + k, e)
-        total.set(total.get() + e)
-    per_total = 1.0 / total.get().over_lanes(Real.__add__)
+        for start, top, total in zip(starts, highest, totals, strict=True):
+            away = sums.lanes(start + k) - top
+            e = exponential((away < LOWEST_EXPONENT).choose(LOWEST_EXPONENT, away))
+            e = (e < _NEGLIGIBLE).choose(0.0, e)
+            sums.put(start + k, e)
+            total.set(total.get() + e)
+    factors = [1.0 / total.get().over_lanes(Real.__add__) for total in totals]
     with code.loop(width, 0, LANES) as k:
-        sums.put(first + k, sums.lanes(first + k) * per_total)
+        for start, factor in zip(starts, factors, strict=True):
+            sums.put(start + k, sums.lanes(start + k) * factor)
 
 
 @instructions
