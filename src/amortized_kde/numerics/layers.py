@@ -4,7 +4,7 @@ Rows pass through the layers in blocks. Each sum is taken over the inputs in the
 neither on its neighbours nor on the number of rows; with a BLAS the last bit would.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import entry_in_order
+from amortized_kde.numerics.simd import WORD, copy_row
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.numerics.tiles import ROWS, TILE, WORD, clip_row, copy_row, layer_tile, nonzero_units, softmax
+from amortized_kde.numerics.tiles import ROWS, TILE, clip_row, layer_tile, nonzero_units, softmax_rows
 
 # Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them.
 _BLOCK = 4 * ROWS
@@ -83,46 +84,54 @@ def run_layers(stack: Stack, inputs: Array, *, threads: int | None = None) -> Ar
     """
     units = int(stack.widths[1:].sum())
     same = Conditioning(np.zeros(len(inputs), np.int64), np.ones((1, units)), np.zeros((1, units)))
-    return _run(stack, inputs, same, False, np.empty((len(inputs), stack.widths[-1])), threads)
+    # Other memory layouts are other types to the compiler.
+    rows, out = np.ascontiguousarray(inputs), np.empty((len(inputs), stack.widths[-1]))
+    loop = _loop(stack, same, False)
+    run_in_pieces(
+        lambda start, stop: loop(rows[start:stop], 0, out[start:stop]),
+        len(rows),
+        operations=float(len(rows)) * stack.weights.size,
+        threads=threads,
+    )
+    return out
 
 
 def softmax_layers(
-    stack: Stack, inputs: Array, conditioning: Conditioning, *, out: Array | None = None, threads: int | None = None
+    stack: Stack, blocks: Iterable[tuple[int, Array]], conditioning: Conditioning, *, out: Array | None = None
 ) -> Array:
-    """Return the softmax of the last layer's outputs for every row of `inputs`, with all layers conditioned.
+    """Return the softmax of the last layer's outputs for every row of the inputs, with all layers conditioned.
 
-    Exponentials below 1e-7 of a row's largest are 0. The result is written to `out`, if given.
+    Inputs come in blocks of rows, each with the number of its first row. Exponentials below 1e-7 of a row's largest are
+    0. The result is written to `out`, if given.
 
     Examples
     --------
     >>> stack = Stack.of([Layer(np.array([[1.0], [2.0]]), np.zeros(2))])
     >>> once = Conditioning(np.zeros(1, np.int64), np.ones((1, 2)), np.zeros((1, 2)))
-    >>> softmax_layers(stack, np.array([[1.0]]), once).round(4)
+    >>> softmax_layers(stack, [(0, np.array([[1.0]]))], once).round(4)
     array([[0.2689, 0.7311]])
     """
-    out = np.empty((len(inputs), stack.widths[-1])) if out is None else out
-    return _run(stack, inputs, conditioning, True, out, threads)
+    out = np.empty((len(conditioning.sample_of_row), stack.widths[-1])) if out is None else out
+    loop = _loop(stack, conditioning, True)
+    for first, rows in blocks:
+        loop(np.ascontiguousarray(rows), first, out[first : first + len(rows)])
+    return out
 
 
-def _run(
-    stack: Stack, inputs: Array, conditioning: Conditioning, softmax: bool, out: Array, threads: int | None
-) -> Array:
-    # Other memory layouts are other types to the compiler.
-    rows = np.ascontiguousarray(inputs)
+def _loop(stack: Stack, conditioning: Conditioning, softmax: bool) -> Callable[[Array, int, Array], None]:
+    """Return a function of rows, the number of the first in the conditioning, and the outputs that it writes."""
     widest = -(-int(stack.widths.max()) // TILE) * TILE
     # Tiles reach past the last unit.
     scales, shifts = (np.append(part, np.zeros(TILE)) for part in conditioning[1:])
-    places = np.zeros(len(rows) + ROWS, np.int64)
-    np.multiply(conditioning.sample_of_row, conditioning.scale.shape[1], out=places[: len(rows)])
-    given = rows, stack, places, scales, shifts, softmax
+    places = np.zeros(len(conditioning.sample_of_row) + ROWS, np.int64)
+    np.multiply(conditioning.sample_of_row, conditioning.scale.shape[1], out=places[:-ROWS])
 
-    def work(start: int, stop: int) -> None:
+    def loop(rows: Array, first: int, out: Array) -> None:
         # Two blocks of rows; for every group of rows, the units that are not 0, and how many these are.
         sums, (active, counts) = np.zeros(2 * _BLOCK * widest + WORD), np.empty((2, _BLOCK * widest), np.int64)
-        _network_rows(*given, sums, counts, active, out, start, stop)
+        _network_rows(rows, stack, places[first:], scales, shifts, softmax, sums, counts, active, out)
 
-    run_in_pieces(work, len(inputs), operations=float(len(inputs)) * stack.weights.size, threads=threads)
-    return out
+    return loop
 
 
 def _padded(part: NDArray[np.floating]) -> Array:
@@ -143,10 +152,8 @@ def _network_rows(
     counts: Index,
     active: Index,
     out: Array,
-    start: int,
-    stop: int,
 ) -> None:
-    """Write the outputs of rows start .. stop - 1; `_run` allocates the memory.
+    """Write the outputs of all rows; `_loop` allocates the memory.
 
     Units that are 0 in `ROWS` rows, as most are after a rectified layer, are left out of the next sums.
     """
@@ -154,8 +161,8 @@ def _network_rows(
     weights, biases, widths, limits = stack
     half = active.size
     stride, last = half // _BLOCK, widths.size - 1
-    for row in range(start, stop, _BLOCK):
-        block = min(_BLOCK, stop - row)
+    for row in range(0, len(inputs), _BLOCK):
+        block = min(_BLOCK, len(inputs) - row)
         for r in range(block):
             clip_row(inputs, (row + r) * widths[0], limits, widths[0], scratch, r * stride)
         weight, bias, unit, old, new = 0, 0, 0, 0, half
@@ -177,6 +184,6 @@ def _network_rows(
             old, new = new, old
         if is_softmax:
             for first in range(0, block, ROWS):
-                softmax(scratch, old + first * stride, stride, widths[last])
+                softmax_rows(scratch, old + first * stride, stride, widths[last])
         for r in range(block):
             copy_row(scratch, old + r * stride, widths[last], out, (row + r) * widths[last])

@@ -1,7 +1,7 @@
 """What the adaptive models read of the points of samples: local densities, their means over regions, and positions.
 
-All features of a sample are written while its rows are in the cache. Of samples alone (`out` with one column per rung)
-only the local densities are written.
+Local densities come first, since features of whole samples are computed from them; the rest is written for a few samples
+at a time, while their rows are in the cache.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from amortized_kde._types import Array, Index
 from amortized_kde.numerics.formulas import larger, logarithm
 from amortized_kde.numerics.jit import compiled, entry_in_order
 from amortized_kde.numerics.neighbours import Anchored, local_scratch, write_local_densities
-from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, instructions
+from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, copy_row, instructions
 
 # A region extends by n divided by these, in ranks, to both sides of a point.
 NEAR, AROUND = 32, 8
@@ -30,15 +30,14 @@ class Layout(NamedTuple):
 
     Attributes
     ----------
-    one_sided, region : ndarray of shape (2,)
-        First rung, and the rung after the last, that have a one-sidedness, and a mean over regions.
+    region : ndarray of shape (2,)
+        First rung, and the rung after the last, that have a mean over regions.
     parts : ndarray
         A region extends by n divided by each of these.
     nearest, far : float
         A distance d to a bound, in units of the scale, is ln(d / (1 + d / far) + nearest).
     """
 
-    one_sided: Index
     region: Index
     parts: Index
     nearest: float
@@ -52,8 +51,6 @@ class Frames(NamedTuple):
     ----------
     sizes, locations, scales : ndarray of shape (samples,)
         n, median and unit.
-    fading : ndarray of shape (samples, rungs)
-        As in `write_local_densities`.
     signed : ndarray of shape (samples, features)
         Factors of the positions.
     """
@@ -61,7 +58,6 @@ class Frames(NamedTuple):
     sizes: Array
     locations: Array
     scales: Array
-    fading: Array
     signed: Array
 
 
@@ -99,21 +95,21 @@ def _write_row(code: Code, total: Memory, width: Whole, factor: Real, points: Me
 
 @compiled
 def _write_region(
-    points: Array,
-    columns: int,
+    local: Array,
+    source: int,
     first: int,
     last: int,
     positions: Array,
     masses: Array,
     reach: float,
-    source: int,
-    column: int,
-    width: int,
     total: Array,
+    width: int,
+    out: Array,
+    at: int,
 ) -> None:
     """Write weighted means over all anchors with positions at most `reach` away, of `width` columns from `source` on.
 
-    The means are written from `column` on; what follows them, up to a multiple of `LANES`, is overwritten.
+    They are written from the element `at` on; what follows, up to a multiple of `LANES`, is overwritten.
     """
     low, high, weight, least = first, first, 0.0, _LEAST / (last - first)
     for k in range(total.size):
@@ -130,9 +126,9 @@ def _write_region(
             else:
                 break
             mass = sign * max(masses[moved], least)
-            _add_row(total, width, mass, points, moved * columns + source)
+            _add_row(total, width, mass, local, moved * local.shape[1] + source)
             weight += mass
-        _write_row(total, width, 1.0 / weight, points, a * columns + column)
+        _write_row(total, width, 1.0 / weight, out, at + (a - first) * out.shape[1])
 
 
 def _log_distance(distance: Real, nearest: Real, far: Real) -> Real:
@@ -186,6 +182,34 @@ def _write_positions(
 
 
 @entry_in_order
+def local_rows(
+    samples: Anchored,
+    fading: Array,
+    one_sided: Index,
+    masses: Array,
+    largest: int,
+    out: Array,
+    pooled: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Write the columns of `write_local_densities`, for all anchors of samples start .. stop - 1.
+
+    None of them has more than `largest` values. Mean and variance of the local densities over all anchors, weighted by
+    mass, are written to `pooled` (samples, 2 rungs).
+    """
+    rungs = samples.bandwidths.shape[1]
+    scratch = local_scratch(largest, rungs)
+    for t in range(start, stop):
+        first, last = samples.anchor_offsets[t], samples.anchor_offsets[t + 1]
+        if first == last:
+            pooled[t] = 0.0
+            continue
+        write_local_densities(samples, t, fading, one_sided, scratch, out)
+        _pool(out, first, last, out.shape[1], masses, rungs, pooled, 2 * rungs * t)
+
+
+@entry_in_order
 def point_rows(
     samples: Anchored,
     frames: Frames,
@@ -193,38 +217,31 @@ def point_rows(
     positions: Array,
     layout: Layout,
     largest: int,
+    local: Array,
     out: Array,
-    pooled: Array,
     start: int,
     stop: int,
 ) -> None:
     """Write the features of all anchors of samples start .. stop - 1, none of which has more than `largest` values.
 
-    Columns of `out` are those of `write_local_densities`, then the means over the regions of each of `layout.parts`,
-    then those of `_write_positions`. The region of an anchor is all anchors of its sample with positions at most
-    max(n/part, 1) away. Mean and variance of the local densities over all anchors, weighted by mass, are written to
-    `pooled` (samples, 2 rungs).
+    Columns of `out` are those of `local`, which `local_rows` writes, then the means over the regions of each of
+    `layout.parts`, then those of `_write_positions`. The region of an anchor is all anchors of its sample with
+    positions at most max(n/part, 1) away. The first row of `out` is that of the first anchor of sample `start`.
     """
-    rungs, columns, low = samples.bandwidths.shape[1], out.shape[1], layout.region[0]
-    width, products, padded = layout.region[1] - low, frames.signed.shape[1], largest + LANES
-    scratch, total = local_scratch(largest, rungs), np.empty(width + LANES)
-    values, below, above = np.zeros(padded), np.empty(padded), np.empty(padded)
+    columns, low, products, padded = out.shape[1], layout.region[0], frames.signed.shape[1], largest + LANES
+    width, known = layout.region[1] - low, local.shape[1]
+    values, below, above, total = np.zeros(padded), np.empty(padded), np.empty(padded), np.empty(width + LANES)
     for t in range(start, stop):
         first, last = samples.anchor_offsets[t], samples.anchor_offsets[t + 1]
-        if first == last:
-            pooled[t] = 0.0
-            continue
-        write_local_densities(samples, t, frames.fading, layout.one_sided, scratch, out)
-        _pool(out, first, last, columns, masses, rungs, pooled, 2 * rungs * t)
-        if columns == rungs:
-            continue
-        column = rungs + layout.one_sided[1] - layout.one_sided[0]
+        at = (first - samples.anchor_offsets[start]) * columns
+        for i in range(last - first):
+            copy_row(local, (first + i) * known, known, out, at + i * columns)
+            values[i] = samples.values[samples.offsets[t] + samples.anchors[first + i]]
+        at += known
         for part in layout.parts:
             reach = _EDGE * max(frames.sizes[t] / part, 1.0)
-            _write_region(out, columns, first, last, positions, masses, reach, low, column, width, total)
-            column += width
-        for i in range(last - first):
-            values[i] = samples.values[samples.offsets[t] + samples.anchors[first + i]]
+            _write_region(local, low, first, last, positions, masses, reach, total, width, out, at)
+            at += width
         frame = samples.lower[t], samples.upper[t], frames.locations[t], frames.scales[t], layout.nearest, layout.far
-        place = frames.signed, t * products, products, out, first * columns + column, columns
+        place = frames.signed, t * products, products, out, at, columns
         _write_positions(values, below, above, last - first, *frame, *place)

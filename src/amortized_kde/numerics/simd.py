@@ -333,3 +333,9 @@ def _argument(context: Any, builder: Any, kind: Any, value: Any) -> Memory | Who
     if isinstance(kind, types.Array):
         return Memory(builder, context.make_array(kind)(context, builder, value).data)
     return Whole(builder, value) if kind == types.int64 else Real(builder, value).repeated()
+
+
+@instructions
+def copy_row(code: Code, source: Memory, first: Whole, width: Whole, out: Memory, at: Whole) -> None:
+    """Write source[first:][:width] to out[at:]."""
+    code.each(width, lambda k, load: out.put(at + k, load(source, first + k)))

@@ -89,7 +89,7 @@ def layer_tile(
 
 
 @instructions
-def softmax(code: Code, sums: Memory, first: Whole, stride: Whole, width: Whole) -> None:
+def softmax_rows(code: Code, sums: Memory, first: Whole, stride: Whole, width: Whole) -> None:
     """Replace sums[first:][:width] by their softmax, without negligible exponentials, in `ROWS` rows `stride` apart.
 
     What follows, up to the next multiple of `LANES`, becomes 0.
@@ -114,9 +114,3 @@ def softmax(code: Code, sums: Memory, first: Whole, stride: Whole, width: Whole)
     with code.loop(width, 0, LANES) as k:
         for start, factor in zip(starts, factors, strict=True):
             sums.put(start + k, sums.lanes(start + k) * factor)
-
-
-@instructions
-def copy_row(code: Code, source: Memory, first: Whole, width: Whole, out: Memory, at: Whole) -> None:
-    """Write source[first:][:width] to out[at:]."""
-    code.each(width, lambda k, load: out.put(at + k, load(source, first + k)))

@@ -6,8 +6,9 @@ n w_i points, and all means are weighted; equal weights give the features withou
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -34,7 +35,7 @@ from amortized_kde.learned.adaptive.summary import (
     names,
 )
 from amortized_kde.numerics.neighbours import Anchored
-from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, point_rows
+from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, local_rows, point_rows
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
 # The rungs of the prediction: half an octave apart where most samples have theirs. Two kernels an octave apart, mixed
@@ -47,6 +48,8 @@ _FINEST, _FINEST_SIZE, _FADING_FROM = 4e-6, 100.0, 19
 _ONE_SIDED_RUNGS = slice(6, 17)
 _REGION_RUNGS = slice(6, 21)
 _REGIONS = (NEAR, AROUND)
+# Points whose features are computed at a time: they stay in the cache of a core.
+_POINTS_PER_BLOCK = 1000
 # From this many decades between the quantiles at 0.1 and 0.9, counted from a bound or from 0, data belong on a log
 # axis; of fewer values these quantiles say little.
 _DECADES, _DECADES_SIZE = 3.5, 50
@@ -75,13 +78,40 @@ OF_POINT: dict[str, tuple[str, ...]] = {
 }
 POINT_FEATURES = names(OF_POINT.values())
 # As the loop takes them.
+_ONE_SIDED = np.array([_ONE_SIDED_RUNGS.start, _ONE_SIDED_RUNGS.stop])
 _LAYOUT = Layout(
-    np.array([_ONE_SIDED_RUNGS.start, _ONE_SIDED_RUNGS.stop]),
     np.array([_REGION_RUNGS.start, _REGION_RUNGS.stop]),
     np.array(_REGIONS),
     NEAREST,
     FAR,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class PointFeatures:
+    """What the points' features, `POINT_FEATURES`, are computed from, a few samples at a time."""
+
+    anchored: Anchored
+    frames: Frames
+    placed: Anchors
+    largest: int
+    local: Array
+
+    def blocks(self, scratch: Scratch) -> Iterator[tuple[int, Array]]:
+        """Yield the number of the first anchor and the features of some, until all were yielded.
+
+        They are valid until the next are asked for.
+        """
+        offsets, start, count = self.placed.offsets, 0, self.placed.offsets.size - 1
+        while start < count:
+            within = int(np.searchsorted(offsets, offsets[start] + _POINTS_PER_BLOCK, side="right")) - 1
+            stop = max(within, start + 1)
+            first, last = int(offsets[start]), int(offsets[stop])
+            out = scratch.take("points", last - first, len(POINT_FEATURES))
+            given = self.anchored, self.frames, self.placed.masses, self.placed.positions, _LAYOUT, self.largest
+            point_rows(*given, self.local, out, start, stop)
+            yield first, out
+            start = stop
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +137,8 @@ class Description:
         represents.
     offsets : ndarray of shape (samples + 1,)
         Sample t has the anchors ``offsets[t] .. offsets[t + 1] - 1``.
-    of_points : ndarray of shape (anchors, features)
-        `POINT_FEATURES`, or the first of them.
+    points : PointFeatures
+        Features of the points.
     of_samples : ndarray of shape (samples, features)
         `SAMPLE_FEATURES`.
     """
@@ -123,8 +153,13 @@ class Description:
     anchors: Index
     offsets: Index
     masses: Array
-    of_points: Array
+    points: PointFeatures
     of_samples: Array
+
+    @cached_property
+    def of_points(self) -> Array:
+        """`POINT_FEATURES` of all anchors, (anchors, features)."""
+        return np.concatenate([rows.copy() for _, rows in self.points.blocks(Scratch())])
 
 
 def describe(
@@ -139,7 +174,7 @@ def describe(
     """Describe ascending samples, each with its own bounds (infinite where open).
 
     Without `points` only the first features of points are computed, those that the features of samples need. With a
-    `scratch` the points' features are written there, and overwritten by those of the next samples.
+    `scratch` they are written there, and overwritten by those of the next samples.
     """
     full = samples
     samples, chosen = thinned(full)
@@ -160,9 +195,9 @@ def describe(
         *(n, raw[:, 1], sd, raw[:, 3], raw[:, 4], median, at[:, :count], at[:, count + 3 :]),
         *(unit, lower, upper, spacings, pooled[:, :rungs], pooled[:, rungs:]),
     )
-    columns = len(POINT_FEATURES) if points else rungs
-    of_points = (scratch or Scratch()).take("points", placed.ranks.size, columns)
-    _fill_points(samples, counts, placed, summary, of_points, pooled, threads)
+    columns = rungs + _ONE_SIDED_RUNGS.stop - _ONE_SIDED_RUNGS.start if points else rungs
+    local = (scratch or Scratch()).take("local", placed.ranks.size, columns)
+    of_points = _describe_points(samples, counts, placed, summary, local, pooled, threads)
     narrow = (iqr > 0.0) & (iqr < unit * 2.0 ** FEATURE_EXPONENTS[-1])
     # The finest kernel reaches a quarter of the sample around most points, and not because of ties.
     narrow |= (summary.density_mean[:, -1] > np.log(0.25 * np.maximum(n, 8.0))) & (equal < 0.5)
@@ -209,28 +244,28 @@ def _scales(sd: Array, iqr: Array, value: Array, lower: Array, upper: Array) -> 
     return np.asarray(np.where(sd > 0.0, spread, width))
 
 
-def _fill_points(
+def _describe_points(
     samples: Samples,
     counts: Array,
     placed: Anchors,
     summary: Summary,
-    points: Array,
+    local: Array,
     pooled: Array,
     threads: int | None,
-) -> None:
-    """Write the features of the points, and mean and variance of their local densities."""
+) -> PointFeatures:
+    """Write the local densities, and their mean and variance; return what is needed for the other features."""
     sizes, rungs = samples.sizes, summary.unit[:, None] * 2.0**FEATURE_EXPONENTS
-    bounds = summary.lower, summary.upper
+    bounds, largest = (summary.lower, summary.upper), int(sizes.max(initial=0))
     anchored = Anchored(samples.values, samples.offsets, counts, *bounds, rungs, placed.ranks, placed.offsets)
-    median = np.ascontiguousarray(summary.median)
-    frames = Frames(samples.effective_sizes, median, summary.unit, _fading(summary), summary.signed)
-    given = (anchored, frames, placed.masses, placed.positions, _LAYOUT, int(sizes.max(initial=0)))
     run_in_pieces(
-        partial(point_rows, *given, points, pooled),
+        partial(local_rows, anchored, _fading(summary), _ONE_SIDED, placed.masses, largest, local, pooled),
         len(samples),
         operations=10.0 * float(np.sum(sizes * np.minimum(sizes, float(ALL_ANCHORS_TO)))),
         threads=threads,
     )
+    median = np.ascontiguousarray(summary.median)
+    frames = Frames(samples.effective_sizes, median, summary.unit, summary.signed)
+    return PointFeatures(anchored, frames, placed, largest, local)
 
 
 def _fading(summary: Summary) -> Array:

@@ -9,7 +9,7 @@ Scale g and shift d of every unit are functions of the sample (FiLM): G e + g0 a
 to the range of the training tasks; standardising them is part of the first layers' weights.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,23 +105,23 @@ class LadderNetwork:
         self,
         of_samples: Array,
         sizes: Array,
-        of_points: Array,
+        of_points: Iterable[tuple[int, Array]],
         sample_of_point: Index,
         *,
         scratch: Scratch | None = None,
     ) -> tuple[Array, Array]:
         """Return the shares (points, rungs) and the background's probability (samples,), given raw features.
 
-        Negligible shares are 0. `of_samples` and `sizes` have one row per sample, `of_points` and `sample_of_point` one
-        per point. With `scratch` the shares are written there.
+        Negligible shares are 0. `of_samples` and `sizes` have one row per sample, `sample_of_point` one number per point.
+        The points' features come in blocks of rows, each with the number of its first row. With `scratch` the shares
+        are written there.
         """
         if self.point is None:
             raise ValueError("a network with one bandwidth has no shares.")
         outputs = run_layers(self.whole, of_samples, threads=1)
         scale, shift, odds = (np.ascontiguousarray(part) for part in np.split(outputs, self.heads, axis=1))
-        out = (scratch or Scratch()).take("shares", len(of_points), int(self.point.widths[-1]))
-        conditioning = Conditioning(sample_of_point, scale, shift)
-        shares = softmax_layers(self.point, of_points, conditioning, out=out, threads=1)
+        out = (scratch or Scratch()).take("shares", len(sample_of_point), int(self.point.widths[-1]))
+        shares = softmax_layers(self.point, of_points, Conditioning(sample_of_point, scale, shift), out=out)
         return shares, np.asarray(1.0 / (1.0 + np.exp(BACKGROUND_OFFSET + np.log(sizes) - odds[:, 0])))
 
     def log_bandwidths(self, of_samples: Array) -> Array:

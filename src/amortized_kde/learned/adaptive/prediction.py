@@ -149,7 +149,7 @@ def _smooth(
     sample_of_point = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
     sizes = np.maximum(found.sizes, 1.0)
     shares, epsilons = network.shares_and_background(
-        found.of_samples, sizes, found.of_points, sample_of_point, scratch=scratch
+        found.of_samples, sizes, found.points.blocks(scratch or Scratch()), sample_of_point, scratch=scratch
     )
     size_ratio = _size_ratio(samples, found)
     bandwidths = found.bandwidths * size_ratio[:, None] ** -0.2
