@@ -241,7 +241,7 @@ def _adaptive(
     answer = smooth(model, samples, *ends, threads=threads, scratch=scratch)
     rungs = answer.bandwidths.shape[1]
     places, rates, masses = scratch.take("kernels", 3, samples.values.size * rungs)
-    starts, stops = samples.offsets[:-1] * rungs, np.empty(len(samples), np.int64)
+    starts, stops = np.empty((2, len(samples)), np.int64)
     kernels, widest = Kernels(places, rates, masses, starts, stops, True), np.empty(len(samples))
     ladders = Ladders(answer.bandwidths, answer.shares, answer.anchors, answer.offsets, answer.epsilons)
     given = (samples.values, samples.offsets, (bounds.lower, bounds.upper), ladders)

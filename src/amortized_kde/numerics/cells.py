@@ -108,7 +108,7 @@ def ladder_kernels(
     start: int,
     stop: int,
 ) -> None:
-    """Write the kernels of samples start .. stop - 1 from ``out.starts[t]`` on, and their end to ``out.stops[t]``.
+    """Write the kernels of samples start .. stop - 1, one after the other, and where they begin and end.
 
     A kernel's mass is (1 - epsilon) share / (n Z), with Z its mass between the bounds. Between anchors, shares are
     interpolated linearly in rank. The largest bandwidth of a kernel is written to ``widest[t]``, 0 if there is none.
@@ -116,10 +116,10 @@ def ladder_kernels(
     lower, upper = bounds
     bandwidths, anchors = ladders.bandwidths, ladders.anchors
     rungs = bandwidths.shape[1]
-    rate, mixed = np.empty(rungs), np.zeros(rungs + WORD)
+    rate, mixed, written = np.empty(rungs), np.zeros(rungs + WORD), offsets[start] * rungs
     for t in range(start, stop):
         last, a, lowest = ladders.offsets[t + 1] - 1, ladders.offsets[t], math.inf
-        n, out.stops[t] = offsets[t + 1] - offsets[t], out.starts[t]
+        n, out.starts[t], out.stops[t] = offsets[t + 1] - offsets[t], written, written
         whole = (1.0 - ladders.epsilons[t]) / max(n, 1)
         for k in range(rungs):
             rate[k] = 1.0 / bandwidths[t, k]
@@ -140,7 +140,7 @@ def ladder_kernels(
                 out.masses[j] /= central_mass((lower - x) * out.rates[j], (upper - x) * out.rates[j])
             if out.stops[t] > first:
                 lowest = min(lowest, out.rates[first])
-        widest[t] = 0.0
+        written, widest[t] = out.stops[t], 0.0
         for k in range(rungs):
             widest[t] = bandwidths[t, k] if rate[k] == lowest else widest[t]
 

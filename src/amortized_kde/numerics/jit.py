@@ -43,13 +43,13 @@ def compiled(function: F) -> F:
     """Compile a function into every loop that calls it; it has no machine code of its own.
 
     This makes results bitwise equal in every process: a function shared by several cached loops would be linked in
-    whichever of its variants was loaded first. The first use takes less time too, because it is optimised only once.
+    whichever of its variants was loaded first.
     """
-    return cast(F, numba.njit(inline="always", fastmath=_FAST, **_PART)(function))
+    return cast(F, numba.njit(forceinline=True, fastmath=_FAST, **_PART)(function))
 
 
 def inlined(function: F) -> F:
-    """Compile a scalar formula into its callers, with its operations in the order written."""
+    """Compile a function into its callers, like `compiled`, with its operations in the order written."""
     # fastmath must be given: without it the caller's flags apply.
     return cast(F, numba.njit(forceinline=True, fastmath={"contract"}, **_PART)(function))
 

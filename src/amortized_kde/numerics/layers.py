@@ -86,9 +86,9 @@ def run_layers(stack: Stack, inputs: Array, *, threads: int | None = None) -> Ar
     same = Conditioning(np.zeros(len(inputs), np.int64), np.ones((1, units)), np.zeros((1, units)))
     # Other memory layouts are other types to the compiler.
     rows, out = np.ascontiguousarray(inputs), np.empty((len(inputs), stack.widths[-1]))
-    loop = _loop(stack, same, False)
+    given = stack, *_conditioned(same), False
     run_in_pieces(
-        lambda start, stop: loop(rows[start:stop], 0, out[start:stop]),
+        lambda start, stop: _network_rows(rows[start:stop], *given, *_scratch(stack), out[start:stop], 0),
         len(rows),
         operations=float(len(rows)) * stack.weights.size,
         threads=threads,
@@ -112,26 +112,24 @@ def softmax_layers(
     array([[0.2689, 0.7311]])
     """
     out = np.empty((len(conditioning.sample_of_row), stack.widths[-1])) if out is None else out
-    loop = _loop(stack, conditioning, True)
+    given = stack, *_conditioned(conditioning), True, *_scratch(stack), out
     for first, rows in blocks:
-        loop(np.ascontiguousarray(rows), first, out[first : first + len(rows)])
+        _network_rows(np.ascontiguousarray(rows), *given, first)
     return out
 
 
-def _loop(stack: Stack, conditioning: Conditioning, softmax: bool) -> Callable[[Array, int, Array], None]:
-    """Return a function of rows, the number of the first in the conditioning, and the outputs that it writes."""
-    widest = -(-int(stack.widths.max()) // TILE) * TILE
-    # Tiles reach past the last unit.
-    scales, shifts = (np.append(part, np.zeros(TILE)) for part in conditioning[1:])
+def _conditioned(conditioning: Conditioning) -> tuple[Index, Array, Array]:
+    """Where the scales and shifts of every row begin, and these, flat."""
     places = np.zeros(len(conditioning.sample_of_row) + ROWS, np.int64)
     np.multiply(conditioning.sample_of_row, conditioning.scale.shape[1], out=places[:-ROWS])
+    # Tiles reach past the last unit.
+    return places, *(np.append(part, np.zeros(TILE)) for part in conditioning[1:])
 
-    def loop(rows: Array, first: int, out: Array) -> None:
-        # Two blocks of rows; for every group of rows, the units that are not 0, and how many these are.
-        sums, (active, counts) = np.zeros(2 * _BLOCK * widest + WORD), np.empty((2, _BLOCK * widest), np.int64)
-        _network_rows(rows, stack, places[first:], scales, shifts, softmax, sums, counts, active, out)
 
-    return loop
+def _scratch(stack: Stack) -> tuple[Array, Index, Index]:
+    """Memory for two blocks of rows; for every group of rows, how many units are not 0, and which."""
+    size = _BLOCK * -(-int(stack.widths.max()) // TILE) * TILE
+    return np.zeros(2 * size + WORD), np.empty(size, np.int64), np.empty(size, np.int64)
 
 
 def _padded(part: NDArray[np.floating]) -> Array:
@@ -152,8 +150,9 @@ def _network_rows(
     counts: Index,
     active: Index,
     out: Array,
+    first_row: int,
 ) -> None:
-    """Write the outputs of all rows; `_loop` allocates the memory.
+    """Write the outputs of all rows, whose numbers in `places` and `out` begin with `first_row`.
 
     Units that are 0 in `ROWS` rows, as most are after a rectified layer, are left out of the next sums.
     """
@@ -175,7 +174,7 @@ def _network_rows(
                 for first in range(0, block, ROWS):
                     at = first * stride
                     tables = weights, biases, scratch, active, scales, shifts, places
-                    at_tables = at, row + first, weight + tile, padded, bias + tile, unit + tile
+                    at_tables = at, first_row + row + first, weight + tile, padded, bias + tile, unit + tile
                     layer_tile(*tables, *at_tables, old + at, new + at + tile, stride, counts[at], floor)
             weight += count * padded
             bias += padded
@@ -186,4 +185,4 @@ def _network_rows(
             for first in range(0, block, ROWS):
                 softmax_rows(scratch, old + first * stride, stride, widths[last])
         for r in range(block):
-            copy_row(scratch, old + r * stride, widths[last], out, (row + r) * widths[last])
+            copy_row(scratch, old + r * stride, widths[last], out, (first_row + row + r) * widths[last])

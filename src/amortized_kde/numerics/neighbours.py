@@ -17,7 +17,7 @@ import numpy as np
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.formulas import SMALL, logarithm, one_minus_exponential, transposed
 from amortized_kde.numerics.gaussian import central_mass
-from amortized_kde.numerics.jit import compiled
+from amortized_kde.numerics.jit import compiled, inlined
 from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, instructions
 
 # Points whose kernels are computed side by side, so that none waits for the result of another.
@@ -161,7 +161,7 @@ def _closest(points: Array, first: int, last: int) -> float:
     return closest
 
 
-@compiled
+@inlined
 def _sums_around(scratch: "LocalScratch", n: int, h: Array, at_h: int, stride: int, rungs: int) -> None:
     """Write the sums to the left of eight anchors to ``sums[LANES * k + lane]``, and after all of these the right ones.
 
@@ -211,7 +211,7 @@ def local_scratch(largest: int, rungs: int) -> LocalScratch:
     return LocalScratch(points, inverse, np.empty(LANES), np.empty(LANES), np.empty(2 * size), np.empty(size))
 
 
-@compiled
+@inlined
 def write_local_densities(
     samples: Anchored, t: int, fading: Array, one_sided: Index, scratch: LocalScratch, out: Array
 ) -> None:

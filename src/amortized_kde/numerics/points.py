@@ -10,7 +10,7 @@ import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.formulas import larger, logarithm
-from amortized_kde.numerics.jit import compiled, entry_in_order
+from amortized_kde.numerics.jit import entry_in_order, inlined
 from amortized_kde.numerics.neighbours import Anchored, local_scratch, write_local_densities
 from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, copy_row, instructions
 
@@ -93,7 +93,7 @@ def _write_row(code: Code, total: Memory, width: Whole, factor: Real, points: Me
         points.put(at + k, total.lanes(k) * factor)
 
 
-@compiled
+@inlined
 def _write_region(
     local: Array,
     source: int,

@@ -49,7 +49,7 @@ _ONE_SIDED_RUNGS = slice(6, 17)
 _REGION_RUNGS = slice(6, 21)
 _REGIONS = (NEAR, AROUND)
 # Points whose features are computed at a time: they stay in the cache of a core.
-_POINTS_PER_BLOCK = 1000
+_POINTS_PER_BLOCK = 1500
 # From this many decades between the quantiles at 0.1 and 0.9, counted from a bound or from 0, data belong on a log
 # axis; of fewer values these quantiles say little.
 _DECADES, _DECADES_SIZE = 3.5, 50

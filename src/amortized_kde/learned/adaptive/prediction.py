@@ -27,8 +27,8 @@ from amortized_kde.learned.model import Model
 from amortized_kde.numerics.floats import ordinary_exponents, times_power
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
-# Points per run: their features are then about 13 megabytes. `single` reads fewer of them.
-_POINTS_PER_RUN, _POINTS_PER_RUN_SINGLE = 20_000, 60_000
+# Points per run: what is kept of them is then about 20 megabytes, and calls between compiled loops take little time.
+_POINTS_PER_RUN, _POINTS_PER_RUN_SINGLE = 30_000, 60_000
 _MOST_SAMPLES_PER_RUN = 5_000
 # Beyond the range of the training tasks by this fraction of it, a feature is far outside.
 _FAR = 0.25
