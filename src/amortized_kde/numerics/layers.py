@@ -16,8 +16,9 @@ from amortized_kde.numerics.simd import WORD, copy_row
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.numerics.tiles import ROWS, TILE, clip_row, layer_tile, nonzero_units, softmax_rows
 
-# Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them.
-_BLOCK = 4 * ROWS
+# Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them. More where
+# there are too many weights for the second cache, so that they are read less often.
+_BLOCK, _LARGE_BLOCK, _MANY_WEIGHTS = 4 * ROWS, 16 * ROWS, 50_000
 
 
 class Layer(NamedTuple):
@@ -127,9 +128,10 @@ def _conditioned(conditioning: Conditioning) -> tuple[Index, Array, Array]:
 
 
 def _scratch(stack: Stack) -> tuple[Array, Index, Index]:
-    """Memory for two blocks of rows; for every group of rows, how many units are not 0, and which."""
-    size = _BLOCK * -(-int(stack.widths.max()) // TILE) * TILE
-    return np.zeros(2 * size + WORD), np.empty(size, np.int64), np.empty(size, np.int64)
+    """Memory for two blocks of rows; for every group of rows, which units are not 0, and how many."""
+    widest = -(-int(stack.widths.max()) // TILE) * TILE
+    shape = _BLOCK if stack.weights.size < _MANY_WEIGHTS else _LARGE_BLOCK, widest
+    return np.zeros(2 * shape[0] * shape[1] + WORD), np.empty(shape, np.int64), np.empty(shape[0], np.int64)
 
 
 def _padded(part: NDArray[np.floating]) -> Array:
@@ -147,8 +149,8 @@ def _network_rows(
     shifts: Array,
     is_softmax: bool,
     scratch: Array,
-    counts: Index,
     active: Index,
+    counts: Index,
     out: Array,
     first_row: int,
 ) -> None:
@@ -158,24 +160,23 @@ def _network_rows(
     """
     # Positions in flat arrays instead of slices, which take several times as long to compile.
     weights, biases, widths, limits = stack
-    half = active.size
-    stride, last = half // _BLOCK, widths.size - 1
-    for row in range(0, len(inputs), _BLOCK):
-        block = min(_BLOCK, len(inputs) - row)
+    half, stride, last = active.size, active.shape[1], widths.size - 1
+    for row in range(0, len(inputs), len(counts)):
+        block = min(len(counts), len(inputs) - row)
         for r in range(block):
             clip_row(inputs, (row + r) * widths[0], limits, widths[0], scratch, r * stride)
         weight, bias, unit, old, new = 0, 0, 0, 0, half
         for layer in range(1, widths.size):
             count, padded = widths[layer - 1], (widths[layer] + TILE - 1) // TILE * TILE
             floor = 0.0 if layer < last else -np.inf
-            for at in range(0, block * stride, ROWS * stride):
-                nonzero_units(scratch, old + at, stride, count, active, at, counts)
+            for first in range(0, block, ROWS):
+                nonzero_units(scratch, old + first * stride, stride, count, active, first * stride, counts, first)
             for tile in range(0, padded, TILE):
                 for first in range(0, block, ROWS):
                     at = first * stride
                     tables = weights, biases, scratch, active, scales, shifts, places
                     at_tables = at, first_row + row + first, weight + tile, padded, bias + tile, unit + tile
-                    layer_tile(*tables, *at_tables, old + at, new + at + tile, stride, counts[at], floor)
+                    layer_tile(*tables, *at_tables, old + at, new + at + tile, stride, counts[first], floor)
             weight += count * padded
             bias += padded
             unit += widths[layer]

@@ -29,9 +29,17 @@ def clip_row(code: Code, inputs: Memory, first: Whole, limits: Memory, width: Wh
 
 @instructions
 def nonzero_units(
-    code: Code, rows: Memory, first: Whole, stride: Whole, width: Whole, active: Memory, start: Whole, counts: Memory
+    code: Code,
+    rows: Memory,
+    first: Whole,
+    stride: Whole,
+    width: Whole,
+    active: Memory,
+    start: Whole,
+    counts: Memory,
+    group: Whole,
 ) -> None:
-    """Write the units that are not 0 in some of `ROWS` rows to active[start:], and their number to counts[start].
+    """Write the units that are not 0 in some of `ROWS` rows to active[start:], and their number to counts[group].
 
     The rows begin at rows[first], `stride` apart, and can be read up to the next multiple of `WORD`.
     """
@@ -41,7 +49,7 @@ def nonzero_units(
         with code.ones(bits) as (count, unit):
             active.put(start + found.get() + count, word + unit)
         found.set(found.get() + bits.ones())
-    counts.put(start, found.get())
+    counts.put(group, found.get())
 
 
 @instructions
