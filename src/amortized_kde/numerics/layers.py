@@ -40,8 +40,8 @@ class Stack(NamedTuple):
         `TILE`.
     widths : ndarray of shape (layers + 1,)
         Number of inputs, then of each layer's outputs.
-    limits : ndarray of shape (2, inputs)
-        Inputs are clipped to these; NaN stays.
+    limits : ndarray of shape (3, inputs)
+        Inputs are clipped to the first two, NaN stays; then the third, their usual values, is subtracted.
     """
 
     weights: Array
@@ -50,13 +50,18 @@ class Stack(NamedTuple):
     limits: Array
 
     @classmethod
-    def of(cls, layers: Sequence[Layer], limits: Array | None = None) -> "Stack":
-        """Convert layers; without `limits` inputs are not clipped."""
-        weights, biases = (np.concatenate([_padded(layer[i]) for layer in layers]) for i in range(2))
+    def of(cls, layers: Sequence[Layer], limits: Array | None = None, usual: Array | None = None) -> "Stack":
+        """Convert layers; without `limits` inputs are not clipped, and their usual values are 0.
+
+        An input that has its usual value costs no time.
+        """
         widths = np.array([layers[0].weight.shape[1], *(layer.bias.size for layer in layers)])
+        usual = np.zeros(widths[0]) if usual is None else usual
+        first = layers[0]._replace(bias=layers[0].bias + layers[0].weight @ usual)
+        weights, biases = (np.concatenate([_padded(layer[i]) for layer in (first, *layers[1:])]) for i in range(2))
         if limits is None:
             limits = np.stack([np.full(widths[0], -np.inf), np.full(widths[0], np.inf)])
-        return cls(weights, biases, widths, np.ascontiguousarray(limits))
+        return cls(weights, biases, widths, np.concatenate([limits, usual[None]]))
 
 
 class Conditioning(NamedTuple):

@@ -20,8 +20,9 @@ import math
 import numpy as np
 
 from amortized_kde._types import Array, Flags, Index
-from amortized_kde.numerics.gaussian import log_positive
-from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.formulas import logarithm
+from amortized_kde.numerics.jit import compiled, entry, entry_in_order
+from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, copy_row, instructions
 
 
 @compiled
@@ -149,7 +150,38 @@ def quantile_rows(
             out[row, k] = x[middle] + _over_window(x, w, x[middle], sizes[row], p, turned)
 
 
-@entry
+@instructions
+def _spacing_moments(
+    code: Code, x: Memory, times: Memory, count: Whole, per_unit: Real, least: Real, tie: Real, out: Memory, at: Whole
+) -> None:
+    """Write the five statistics of `spacing_rows` of `count` spacings between values x, each counted some times.
+
+    Past the last value x is finite, and times are 0, up to a multiple of `LANES`.
+    """
+
+    def spacing(j: Whole) -> Real:
+        # Where nothing counts, any positive number.
+        return (times.lanes(j) > 0.0).choose((x.lanes(j + 1) - x.lanes(j)) * per_unit, 1.0)
+
+    number, total, tied, zero, square, cube = (Variable(code.lanes(0.0)) for _ in range(6))
+    with code.loop(count, 0, LANES) as j:
+        s, weight = spacing(j), times.lanes(j)
+        number.set(number.get() + weight)
+        total.set(weight * logarithm(s + least) + total.get())
+        tied.set(weight * (tie / (s + tie)) + tied.get())
+        zero.set(s.is_nonzero().choose(0.0, weight) + zero.get())
+    per_number = 1.0 / number.get().over_lanes(Real.__add__)
+    mean = total.get().over_lanes(Real.__add__) * per_number
+    with code.loop(count, 0, LANES) as j:
+        off, weight = logarithm(spacing(j) + least) - mean, times.lanes(j)
+        square.set(weight * off * off + square.get())
+        cube.set(weight * off * off * off + cube.get())
+    out.put(at, mean.first())
+    for k, sums in enumerate((square, cube, tied, zero)):
+        out.put(at + 1 + k, (sums.get().over_lanes(Real.__add__) * per_number).first())
+
+
+@entry_in_order
 def spacing_rows(
     values: Array,
     offsets: Index,
@@ -170,33 +202,15 @@ def spacing_rows(
     longest = 0
     for row in range(start, stop):
         longest = max(longest, offsets[row + 1] - offsets[row])
-    scaled, logs, times = np.empty(longest), np.empty(longest), np.empty(longest)
+    x, times = np.zeros(longest + LANES), np.zeros(longest + LANES)
     for row in range(start, stop):
-        x, chosen = values[offsets[row] : offsets[row + 1]], anchors[anchor_offsets[row] : anchor_offsets[row + 1]]
         out[row] = 0.0
-        count = x.size - 1
-        for j in range(count):
-            times[j] = 0.0
-            s = (x[j + 1] - x[j]) * per_unit[row]
-            scaled[j], logs[j] = s, log_positive(s + least)
-        for rank in chosen:
-            if rank > 0:
-                times[rank - 1] += 1.0
-            if rank < count:
-                times[rank] += 1.0
-        number, mean, tied, zero = 0.0, 0.0, 0.0, 0.0
-        for j in range(count):
-            number += times[j]
-            mean += times[j] * logs[j]
-            tied += times[j] * (tie / (tie + scaled[j]))
-            zero += times[j] if scaled[j] == 0.0 else 0.0
-        if number == 0.0:
-            continue
-        mean /= number
-        square, cube = 0.0, 0.0
-        for j in range(count):
-            off = logs[j] - mean
-            square += times[j] * off * off
-            cube += times[j] * off * off * off
-        out[row, 0], out[row, 1], out[row, 2] = mean, square / number, cube / number
-        out[row, 3], out[row, 4] = tied / number, zero / number
+        count, number = offsets[row + 1] - offsets[row] - 1, 0
+        copy_row(values, offsets[row], count + 1, x, 0)
+        times[:] = 0.0
+        for a in range(anchor_offsets[row], anchor_offsets[row + 1]):
+            for j in range(max(anchors[a] - 1, 0), min(anchors[a] + 1, count)):
+                times[j] += 1.0
+                number += 1
+        if number > 0:
+            _spacing_moments(x, times, count, per_unit[row], least, tie, out, 5 * row)

@@ -17,12 +17,12 @@ _NEGLIGIBLE = 1e-7
 
 @instructions
 def clip_row(code: Code, inputs: Memory, first: Whole, limits: Memory, width: Whole, out: Memory, at: Whole) -> None:
-    """Write inputs[first:][:width], clipped to the two rows of `limits`, to out[at:]; NaN stays."""
+    """Write inputs[first:][:width] to out[at:], clipped to the first two rows of `limits`, less the third; NaN stays."""
 
     def clip(k: Whole, load: Callable[[Memory, Whole], Real]) -> None:
         value, low, high = load(inputs, first + k), load(limits, k), load(limits, width + k)
         value = (value < low).choose(low, value)
-        out.put(at + k, (value > high).choose(high, value))
+        out.put(at + k, (value > high).choose(high, value) - load(limits, width * 2 + k))
 
     code.each(width, clip)
 

@@ -34,7 +34,7 @@ from amortized_kde.learned.adaptive.summary import (
     Summary,
     names,
 )
-from amortized_kde.numerics.neighbours import Anchored
+from amortized_kde.numerics.neighbours import FAINT, Anchored
 from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, local_rows, point_rows
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
@@ -77,6 +77,10 @@ OF_POINT: dict[str, tuple[str, ...]] = {
     "signed": tuple(f"position x {name}" for name in SIGNED_NAMES),
 }
 POINT_FEATURES = names(OF_POINT.values())
+# What many points have: no neighbours at fine rungs, and no bounds.
+_USUAL = {"local density": math.log(FAINT), "region": math.log(FAINT)}
+USUAL_POINT = np.concatenate([np.full(len(columns), _USUAL.get(kind, 0.0)) for kind, columns in OF_POINT.items()])
+USUAL_POINT[[POINT_FEATURES.index(name) for name in ("nearer bound", "farther bound")]] = math.log(FAR + NEAREST)
 # As the loop takes them.
 _ONE_SIDED = np.array([_ONE_SIDED_RUNGS.start, _ONE_SIDED_RUNGS.stop])
 _LAYOUT = Layout(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from amortized_kde._types import Array, Index
+from amortized_kde.learned.adaptive.features import USUAL_POINT
 from amortized_kde.numerics.layers import Conditioning, Layer, Stack, run_layers, softmax_layers
 from amortized_kde.numerics.threads import Scratch
 
@@ -96,7 +97,11 @@ class LadderNetwork:
             standards,
             Stack.of([_of_raw(layers("whole1")[0], standards.whole), *layers("whole2"), joined], standards.whole[2:]),
             np.cumsum([layer.bias.size for layer in heads])[:-1],
-            Stack.of([_of_raw(layers("point1")[0], standards.point), *layers("point2", "shares")], standards.point[2:])
+            Stack.of(
+                [_of_raw(layers("point1")[0], standards.point), *layers("point2", "shares")],
+                standards.point[2:],
+                USUAL_POINT,
+            )
             if adaptive
             else None,
         )
