@@ -61,6 +61,15 @@ def test_inputs_are_clipped_to_their_limits_and_nan_stays():
     np.testing.assert_array_equal(run_layers(stack, inputs)[:, 0], [9.0, 32.0, 20.5, np.nan])
 
 
+def test_usual_values_of_inputs_change_only_the_rounding():
+    rng = np.random.default_rng(9)
+    layers, usual = layers_of((5, 20, 17, 3), rng), np.array([0.0, 1.5, -2.0, 0.0, 3.0])
+    inputs = np.where(rng.random((50, 5)) < 0.5, usual, rng.normal(size=(50, 5)))
+    limits = np.array([[-2.5] * 5, [3.5] * 5])
+    found = run_layers(Stack.of(layers, limits, usual), inputs)
+    np.testing.assert_allclose(found, run_layers(Stack.of(layers, limits), inputs), rtol=1e-12, atol=1e-12)
+
+
 def conditioned(rng, rows):
     scale, shift = rng.normal(size=(2, 4, 40))
     return Conditioning(rng.integers(0, 4, rows), scale, shift)
@@ -70,7 +79,7 @@ def test_rows_are_scaled_and_shifted_by_the_conditioning_of_their_sample():
     rng = np.random.default_rng(6)
     layers, inputs = layers_of((5, 20, 17, 3), rng), rng.normal(size=(50, 5))
     given = conditioned(rng, 50)
-    found = softmax_layers(Stack.of(layers), inputs, given)
+    found = softmax_layers(Stack.of(layers), [(0, inputs)], given)
     for i in range(50):
         z, sample = inputs[i], given.sample_of_row[i]
         for layer, part in zip(layers, (slice(0, 20), slice(20, 37), slice(37, 40)), strict=True):
@@ -86,26 +95,27 @@ def test_negligible_exponentials_are_left_out_and_outputs_may_be_huge(width):
     outputs[-1] += 900.0
     stack = Stack.of([Layer(outputs[:, None], np.zeros(width))])
     same = Conditioning(np.zeros(1, np.int64), np.ones((1, width)), np.zeros((1, width)))
-    found = softmax_layers(stack, np.ones((1, 1)), same)[0]
+    found = softmax_layers(stack, [(0, np.ones((1, 1)))], same)[0]
     assert found[-1] == 1.0
     assert not found[:-1].any()
 
 
-def test_neither_neighbours_nor_threads_change_a_bit_of_a_softmax():
+def test_neither_neighbours_nor_blocks_change_a_bit_of_a_softmax():
     rng = np.random.default_rng(7)
     stack, inputs, given = Stack.of(layers_of((5, 20, 17, 3), rng)), rng.normal(size=(999, 5)), conditioned(rng, 999)
-    whole = softmax_layers(stack, inputs, given, threads=1)
-    assert np.array_equal(softmax_layers(stack, inputs, given, threads=3), whole)
+    whole = softmax_layers(stack, [(0, inputs)], given)
+    blocks = [(first, inputs[first : first + 7]) for first in range(0, 999, 7)]
+    assert np.array_equal(softmax_layers(stack, blocks, given), whole)
     for i in (0, 1, 17, 998):
         alone = given._replace(sample_of_row=given.sample_of_row[i : i + 1])
-        assert np.array_equal(softmax_layers(stack, inputs[i : i + 1], alone)[0], whole[i])
+        assert np.array_equal(softmax_layers(stack, [(0, inputs[i : i + 1])], alone)[0], whole[i])
 
 
 def test_a_softmax_of_a_row_that_is_not_a_number_is_none():
     rng = np.random.default_rng(8)
     stack, inputs, given = Stack.of(layers_of((5, 20, 17, 3), rng)), rng.normal(size=(9, 5)), conditioned(rng, 9)
-    whole = softmax_layers(stack, inputs, given)
+    whole = softmax_layers(stack, [(0, inputs)], given)
     inputs[4, 2] = np.nan
-    found = softmax_layers(stack, inputs, given)
+    found = softmax_layers(stack, [(0, inputs)], given)
     assert np.isnan(found[4]).all()
     assert np.array_equal(np.delete(found, 4, 0), np.delete(whole, 4, 0))

@@ -7,11 +7,12 @@ import pytest
 from scipy.stats import norm
 
 from amortized_kde.numerics.neighbours import FAINT, Anchored
-from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, point_rows
+from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, local_rows, point_rows
 
 RUNGS = 2.0 ** np.arange(8.0, -16.5, -1.0)
 SIDES, LOCAL = slice(6, 17), slice(4, 20)
-LAYOUT = Layout(np.array([6, 17]), np.array([4, 20]), np.array([NEAR, AROUND]), 1e-5, 20.0)
+ONE_SIDED = np.array([6, 17])
+LAYOUT = Layout(np.array([4, 20]), np.array([NEAR, AROUND]), 1e-5, 20.0)
 LOCATION, SCALE, SIGNED = 0.3, 1.7, np.array([[2.0, -0.5, 0.0]])
 
 
@@ -23,10 +24,14 @@ def all_features(x, lower, upper, anchors, masses=None, counts=None, positions=N
     fading = np.zeros((1, RUNGS.size)) if fading is None else fading
     rungs = RUNGS[None, :].copy()
     samples = Anchored(x, one, counts, np.array([lower]), np.array([upper]), rungs, anchors, all_anchors)
-    frames = Frames(np.array([counts.sum()]), np.array([LOCATION]), np.array([SCALE]), fading, SIGNED)
-    out = np.empty((anchors.size, RUNGS.size if samples_only else RUNGS.size + 11 + 32 + 4 + 3))
+    frames = Frames(np.array([counts.sum()]), np.array([LOCATION]), np.array([SCALE]), SIGNED)
+    local = np.empty((anchors.size, RUNGS.size if samples_only else RUNGS.size + 11))
     pooled = np.empty((1, 2 * RUNGS.size))
-    point_rows(samples, frames, masses, positions, LAYOUT, x.size, out, pooled, 0, 1)
+    local_rows(samples, fading, ONE_SIDED, masses, x.size, local, pooled, 0, 1)
+    if samples_only:
+        return local, pooled[0]
+    out = np.empty((anchors.size, RUNGS.size + 11 + 32 + 4 + 3))
+    point_rows(samples, frames, masses, positions, LAYOUT, x.size, local, out, 0, 1)
     return out, pooled[0]
 
 

@@ -18,13 +18,12 @@ from amortized_kde.learned.model import Model
 from amortized_kde.numerics.cells import (
     Arguments,
     Kernels,
-    Ladders,
     inverse_mass_cells,
-    ladder_kernels,
     log_density_cells,
     probability_cells,
 )
 from amortized_kde.numerics.crps import Outcomes, crps_pair_cells, crps_panel_cells
+from amortized_kde.numerics.ladders import Ladders, ladder_kernels
 from amortized_kde.numerics.tails import invert_each
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from amortized_kde.numerics.simd import LANES, Real, interleaved
+from amortized_kde.numerics.registers import LANES, Real, interleaved
 
 # ln 2 in two parts (fdlibm, e_exp.c): the product of an integer below 2**11 with the first part is exact.
 _LN2_HIGH, _LN2_LOW, _LOG2_E = 0.693147180369123816490, 1.90821492927058770002e-10, 1.4426950408889634

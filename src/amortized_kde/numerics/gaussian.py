@@ -1,13 +1,13 @@
-"""Exponentials, logarithms and masses of the normal distribution, for compiled loops.
+"""Exponentials of kernels and masses of the normal distribution, for compiled loops.
 
-Exponentials, `log_positive` and `lower_tail` are polynomials without branches, which the compiler turns into SIMD code.
+The exponentials and `lower_tail` are polynomials without branches, which the compiler turns into SIMD code.
 """
 
 import math
 
 import numpy as np
 
-from amortized_kde.numerics.jit import compiled, inlined, power_of_two, power_of_two_single, split_power_of_two
+from amortized_kde.numerics.jit import compiled, inlined, power_of_two, power_of_two_single
 
 # exp(-708) is the smallest power of e that is a normal float64.
 LOWEST_EXPONENT = -708.0
@@ -44,26 +44,6 @@ def exp_nonpositive(x: float) -> float:
     p = p * r + 1.0
     p = p * r + 1.0
     return p * power_of_two(k)
-
-
-@inlined
-def log_positive(x: float) -> float:
-    """Return ln x for a normal x > 0, to 5e-16 relative: 2 artanh s = 2 (s + s^3/3 + ...), s = (m - 1)/(m + 1)."""
-    m, k = split_power_of_two(x)
-    s = (m - 1.0) / (m + 1.0)
-    z = s * s
-    p = 1.0 / 21.0
-    p = p * z + 1.0 / 19.0
-    p = p * z + 1.0 / 17.0
-    p = p * z + 1.0 / 15.0
-    p = p * z + 1.0 / 13.0
-    p = p * z + 1.0 / 11.0
-    p = p * z + 1.0 / 9.0
-    p = p * z + 1.0 / 7.0
-    p = p * z + 1.0 / 5.0
-    p = p * z + 1.0 / 3.0
-    # The largest term is added last.
-    return k * _LN2_HIGH + (2.0 * s + (2.0 * s * z * p + k * _LN2_LOW))
 
 
 @inlined

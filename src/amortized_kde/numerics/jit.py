@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 # What `simd.py` writes instructions with, beside the decorators: no other module imports the compiler.
 __all__ = ["HAS_AVX512", "cgutils", "compiled", "entry", "entry_in_order", "inlined", "intrinsic", "ir", "power_of_two"]
-__all__ += ["power_of_two_single", "split_power_of_two", "types"]
+__all__ += ["power_of_two_single", "types"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -78,24 +78,3 @@ def power_of_two(context: Any, exponent: Any) -> Any:
 def power_of_two_single(context: Any, exponent: Any) -> Any:
     """Return 2**k for an integral float32 k in [-126, 127]."""
     return _exponent_field(exponent, 32, 12582912.0, 127, 23)
-
-
-# Bits of the largest float64 below sqrt(1/2), up to the last 32; and 1.5 times 2**52, as a number and as bits.
-_BELOW_SQRT_HALF, _MAGIC, _MAGIC_BITS = 0x3FE6A09E00000000, 6755399441055744.0, 0x4338000000000000
-
-
-def _split_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    number, integer = ir.DoubleType(), ir.IntType(64)
-    bits, shift = builder.bitcast(arguments[0], integer), ir.Constant(integer, 52)
-    k = builder.ashr(builder.sub(bits, ir.Constant(integer, _BELOW_SQRT_HALF)), shift)
-    mantissa = builder.bitcast(builder.sub(bits, builder.shl(k, shift)), number)
-    # An integer added to the bits of 1.5 times 2**52 is one added to that number: no conversion.
-    exponent = builder.bitcast(builder.add(k, ir.Constant(integer, _MAGIC_BITS)), number)
-    exponent = builder.fsub(exponent, ir.Constant(number, _MAGIC))
-    return context.make_tuple(builder, signature.return_type, (mantissa, exponent))
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def split_power_of_two(context: Any, x: Any) -> Any:
-    """Return m and k with x = m 2**k and m in [sqrt(1/2), sqrt 2), to 1e-6, for a normal float64 x > 0."""
-    return types.UniTuple(types.float64, 2)(types.float64), _split_code  # type: ignore[attr-defined]

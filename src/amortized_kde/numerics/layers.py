@@ -4,7 +4,7 @@ Rows pass through the layers in blocks. Each sum is taken over the inputs in the
 neither on its neighbours nor on the number of rows; with a BLAS the last bit would.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -129,7 +129,8 @@ def _conditioned(conditioning: Conditioning) -> tuple[Index, Array, Array]:
     places = np.zeros(len(conditioning.sample_of_row) + ROWS, np.int64)
     np.multiply(conditioning.sample_of_row, conditioning.scale.shape[1], out=places[:-ROWS])
     # Tiles reach past the last unit.
-    return places, *(np.append(part, np.zeros(TILE)) for part in conditioning[1:])
+    end = np.zeros(TILE)
+    return places, np.append(conditioning.scale, end), np.append(conditioning.shift, end)
 
 
 def _scratch(stack: Stack) -> tuple[Array, Index, Index]:

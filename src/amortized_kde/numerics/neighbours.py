@@ -18,7 +18,8 @@ from amortized_kde._types import Array, Index
 from amortized_kde.numerics.formulas import SMALL, logarithm, one_minus_exponential, transposed
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, inlined
-from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, instructions
+from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
+from amortized_kde.numerics.simd import Code, instructions
 
 # Points whose kernels are computed side by side, so that none waits for the result of another.
 POINTS = 4
@@ -64,19 +65,18 @@ class Anchored(NamedTuple):
 
 @compiled
 def inverse_masses(
-    points: Array, counts: Array | None, bandwidths: Array, lower: float, upper: float, out: Array
+    points: Array, n: int, counts: Array | None, first: int, bandwidths: Array, lower: float, upper: float, out: Array
 ) -> None:
-    """Write m_j/Z_jk to out[k, j]; without counts m is 1."""
+    """Write m_j/Z_jk of the first n points to out[k, j], with m_j = counts[first + j]; without counts m is 1."""
     for k in range(bandwidths.size):
         h = bandwidths[k]
-        margin, row = _INSIDE * h, out[k]
-        for j in range(points.size):
-            row[j] = 1.0 if counts is None else counts[j]
-        if points[0] - lower < margin or upper - points[-1] < margin:
-            for j in range(points.size):
+        for j in range(n):
+            out[k, j] = 1.0 if counts is None else counts[first + j]
+        if points[0] - lower < _INSIDE * h or upper - points[n - 1] < _INSIDE * h:
+            for j in range(n):
                 below, above = points[j] - lower, upper - points[j]
-                if below < margin or above < margin:
-                    row[j] /= central_mass(-below / h, above / h)
+                if min(below, above) < _INSIDE * h:
+                    out[k, j] /= central_mass(-below / h, above / h)
 
 
 @instructions
@@ -162,7 +162,7 @@ def _closest(points: Array, first: int, last: int) -> float:
 
 
 @inlined
-def _sums_around(scratch: "LocalScratch", n: int, h: Array, at_h: int, stride: int, rungs: int) -> None:
+def _sums_around(scratch: "LocalScratch", n: int, h: Array, stride: int) -> None:
     """Write the sums to the left of eight anchors to ``sums[LANES * k + lane]``, and after all of these the right ones.
 
     Blocks of points that are out of reach of all eight at rung k are left out from there on.
@@ -178,17 +178,17 @@ def _sums_around(scratch: "LocalScratch", n: int, h: Array, at_h: int, stride: i
         is_below, is_above = j < last, j + POINTS - 1 > first
         if is_below and is_above:
             gap = max(gap, closest)
-        while used < rungs and gap < _REACH * h[at_h + used]:
+        while used < h.size and gap < _REACH * h[used]:
             used += 1
-        while used > 0 and gap >= _REACH * h[at_h + used - 1]:
+        while used > 0 and gap >= _REACH * h[used - 1]:
             used -= 1
-        per_h, octaves = _SQRT_HALF / h[at_h], 0
+        per_h, octaves = _SQRT_HALF / h[0], 0
         farthest = max(points[j + POINTS - 1] - lanes[0], lanes[LANES - 1] - points[j])
         while octaves < _MOST_OCTAVES and farthest * per_h > _SMALL_ROOT:
             per_h, octaves = 0.5 * per_h, octaves + 1
         # One call for both sides, since it takes long to compile.
         for side in range(0 if is_below else 1, 2 if is_above else 1):
-            sizes = side * LANES * rungs, j, 2.0 * side - 1.0, per_h, octaves, stride, used
+            sizes = side * LANES * h.size, j, 2.0 * side - 1.0, per_h, octaves, stride, used
             _add_kernels(lanes, ranks, points, inverse, sums, *sizes)
 
 
@@ -223,11 +223,16 @@ def write_local_densities(
     """
     points, inverse, lanes, ranks, sums, sides = scratch
     first, n, end = samples.offsets[t], samples.offsets[t + 1] - samples.offsets[t], samples.anchor_offsets[t + 1]
-    rungs, stride, columns, width = samples.bandwidths.shape[1], inverse.shape[1], out.shape[1], -(-n // POINTS) * POINTS
+    rungs, stride, columns, width = (
+        samples.bandwidths.shape[1],
+        inverse.shape[1],
+        out.shape[1],
+        -(-n // POINTS) * POINTS,
+    )
     for j in range(width):
-        points[j] = samples.values[first + min(j, n - 1)]
-    counts, h = samples.counts[first : first + n], samples.bandwidths[t]
-    inverse_masses(points[:n], counts, h, samples.lower[t], samples.upper[t], inverse)
+        points[j] = samples.values[first + (j if j < n else n - 1)]
+    h = samples.bandwidths[t]
+    inverse_masses(points, n, samples.counts, first, h, samples.lower[t], samples.upper[t], inverse)
     for k in range(rungs):
         for j in range(n, width):
             inverse[k, j] = 0.0
@@ -235,7 +240,7 @@ def write_local_densities(
         for i in range(LANES):
             rank = samples.anchors[min(row + i, end - 1)]
             ranks[i], lanes[i] = rank, points[rank]
-        _sums_around(scratch, n, samples.bandwidths.reshape(-1), t * rungs, stride, rungs)
+        _sums_around(scratch, n, h, stride)
         _finish(sums, sides, rungs, fading, t * rungs, one_sided[0], one_sided[1])
         _write_columns(sums, rungs, out, columns, 0, row, end - 1)
         if columns > rungs:

@@ -1,7 +1,7 @@
 """What the adaptive models read of the points of samples: local densities, their means over regions, and positions.
 
-Local densities come first, since features of whole samples are computed from them; the rest is written for a few samples
-at a time, while their rows are in the cache.
+Local densities come first, since features of whole samples are computed from them; the rest is written for a few
+samples at a time, while their rows are in the cache.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,8 @@ from amortized_kde._types import Array, Index
 from amortized_kde.numerics.formulas import larger, logarithm
 from amortized_kde.numerics.jit import entry_in_order, inlined
 from amortized_kde.numerics.neighbours import Anchored, local_scratch, write_local_densities
-from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, copy_row, instructions
+from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
+from amortized_kde.numerics.simd import Code, copy_row, instructions
 
 # A region extends by n divided by these, in ranks, to both sides of a point.
 NEAR, AROUND = 32, 8
@@ -63,7 +64,15 @@ class Frames(NamedTuple):
 
 @instructions
 def _pool(
-    code: Code, points: Memory, first: Whole, last: Whole, columns: Whole, masses: Memory, rungs: Whole, out: Memory, at: Whole
+    code: Code,
+    points: Memory,
+    first: Whole,
+    last: Whole,
+    columns: Whole,
+    masses: Memory,
+    rungs: Whole,
+    out: Memory,
+    at: Whole,
 ) -> None:
     """Write weighted mean and variance of the first columns of rows first .. last - 1, which are at least `LANES`."""
     with code.loop(rungs, 0, LANES) as block:
@@ -202,10 +211,8 @@ def local_rows(
     scratch = local_scratch(largest, rungs)
     for t in range(start, stop):
         first, last = samples.anchor_offsets[t], samples.anchor_offsets[t + 1]
-        if first == last:
-            pooled[t] = 0.0
-            continue
-        write_local_densities(samples, t, fading, one_sided, scratch, out)
+        if first < last:
+            write_local_densities(samples, t, fading, one_sided, scratch, out)
         _pool(out, first, last, out.shape[1], masses, rungs, pooled, 2 * rungs * t)
 
 

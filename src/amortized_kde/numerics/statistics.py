@@ -22,7 +22,8 @@ import numpy as np
 from amortized_kde._types import Array, Flags, Index
 from amortized_kde.numerics.formulas import logarithm
 from amortized_kde.numerics.jit import compiled, entry, entry_in_order
-from amortized_kde.numerics.simd import LANES, Code, Memory, Real, Variable, Whole, copy_row, instructions
+from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
+from amortized_kde.numerics.simd import Code, copy_row, instructions
 
 
 @compiled
@@ -197,17 +198,19 @@ def spacing_rows(
     """Write statistics of the spacings s beside anchors of ascending rows, in units of 1/``per_unit[row]``.
 
     They are mean, variance and third central moment of ln(s + least), and means of tie/(tie + s) and of s = 0. A
-    spacing counts once for each anchor that it adjoins; where there is none, all are 0.
+    spacing counts once for each anchor that it adjoins; where there is none, nothing is written.
     """
     longest = 0
     for row in range(start, stop):
         longest = max(longest, offsets[row + 1] - offsets[row])
-    x, times = np.zeros(longest + LANES), np.zeros(longest + LANES)
+    x, times = np.empty(longest + LANES), np.empty(longest + LANES)
+    for j in range(x.size):
+        x[j] = 0.0
     for row in range(start, stop):
-        out[row] = 0.0
         count, number = offsets[row + 1] - offsets[row] - 1, 0
         copy_row(values, offsets[row], count + 1, x, 0)
-        times[:] = 0.0
+        for j in range(times.size):
+            times[j] = 0.0
         for a in range(anchor_offsets[row], anchor_offsets[row + 1]):
             for j in range(max(anchors[a] - 1, 0), min(anchors[a] + 1, count)):
                 times[j] += 1.0

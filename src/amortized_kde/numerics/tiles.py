@@ -5,7 +5,8 @@ from collections.abc import Callable
 from amortized_kde.numerics.formulas import exponential, larger
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT
 from amortized_kde.numerics.jit import HAS_AVX512
-from amortized_kde.numerics.simd import LANES, WORD, Code, Memory, Real, Variable, Whole, instructions, nonzero_bits
+from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
+from amortized_kde.numerics.simd import WORD, Code, instructions, nonzero_bits
 
 # Rows and outputs that are summed at a time, so that the sums stay in the registers, of which AVX-512 has 32 of eight
 # lanes. The results do not depend on it.
@@ -17,7 +18,7 @@ _NEGLIGIBLE = 1e-7
 
 @instructions
 def clip_row(code: Code, inputs: Memory, first: Whole, limits: Memory, width: Whole, out: Memory, at: Whole) -> None:
-    """Write inputs[first:][:width] to out[at:], clipped to the first two rows of `limits`, less the third; NaN stays."""
+    """Write inputs[first:][:width] to out[at:], clipped to two rows of `limits`, less the third; NaN stays."""
 
     def clip(k: Whole, load: Callable[[Memory, Whole], Real]) -> None:
         value, low, high = load(inputs, first + k), load(limits, k), load(limits, width + k)
@@ -112,8 +113,8 @@ def softmax_rows(code: Code, sums: Memory, first: Whole, stride: Whole, width: W
             top.set(larger(top.get(), inside))
     highest = [top.get().over_lanes(larger) for top in tops]
     with code.loop(width, 0, LANES) as k:
-        for start, top, total in zip(starts, highest, totals, strict=True):
-            away = sums.lanes(start + k) - top
+        for start, high, total in zip(starts, highest, totals, strict=True):
+            away = sums.lanes(start + k) - high
             e = exponential((away < LOWEST_EXPONENT).choose(LOWEST_EXPONENT, away))
             e = (e < _NEGLIGIBLE).choose(0.0, e)
             sums.put(start + k, e)

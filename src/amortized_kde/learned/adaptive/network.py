@@ -117,9 +117,9 @@ class LadderNetwork:
     ) -> tuple[Array, Array]:
         """Return the shares (points, rungs) and the background's probability (samples,), given raw features.
 
-        Negligible shares are 0. `of_samples` and `sizes` have one row per sample, `sample_of_point` one number per point.
-        The points' features come in blocks of rows, each with the number of its first row. With `scratch` the shares
-        are written there.
+        Negligible shares are 0. `of_samples` and `sizes` have one row per sample, `sample_of_point` one number per
+        point. The points' features come in blocks of rows, each with the number of its first row. With `scratch` the
+        shares are written there.
         """
         if self.point is None:
             raise ValueError("a network with one bandwidth has no shares.")

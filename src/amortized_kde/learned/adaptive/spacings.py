@@ -19,7 +19,7 @@ def describe_spacings(samples: Samples, counts: Array, unit: Array, placed: Anch
 
     Values count as `counts` equal ones each, and `unit` is the samples' scale.
     """
-    per_unit, found = samples.effective_sizes / unit, np.empty((len(samples), 5))
+    per_unit, found = samples.effective_sizes / unit, np.zeros((len(samples), 5))
     given = (samples.values, samples.offsets, placed.ranks, placed.offsets, per_unit, _LEAST, _TIE)
     spacing_rows(*given, found, 0, len(samples))
     if samples.weights is not None:
