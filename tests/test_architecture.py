@@ -131,8 +131,8 @@ def test_optional_libraries_are_imported_where_they_are_used(path):
 
 
 def test_the_page_is_thin():
-    """Streamlit is known only to what draws the page and keeps its state; what is read and computed can do without."""
-    drawing = {"page", "state"}
+    """Only what serves and draws the page and keeps its state knows Streamlit; what is read and computed does not."""
+    drawing = {"page", "server", "state"}
     for path in (path for path in SOURCES if part_of(path) == "app"):
         tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}
         assert path.stem in drawing or path.stem.endswith("_view") or "streamlit" not in tops, path.name

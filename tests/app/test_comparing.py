@@ -8,8 +8,10 @@ import pytest
 import amortized_kde as akde
 from amortized_kde.app import comparing
 from amortized_kde.app.comparing import (
+    change_by_hand,
     check_spread,
-    fit_methods,
+    expected_seconds,
+    fit_method,
     how_unlike,
     method_names,
     score_by_hand,
@@ -23,22 +25,26 @@ BOUNDS = (0.0, None)
 
 
 def test_densities_are_the_librarys():
-    for fitted in fit_methods(ERUPTIONS, ["amortized", "silverman"], BOUNDS):
-        own = akde.fit(ERUPTIONS, bounds=BOUNDS, method=fitted.method)
+    for method in ("amortized", "silverman"):
+        fitted, own = fit_method(ERUPTIONS, method, BOUNDS), akde.fit(ERUPTIONS, bounds=BOUNDS, method=method)
         assert np.array_equal(fitted.density.pdf(ERUPTIONS), own.pdf(ERUPTIONS))
+        assert np.array_equal(fitted.modes.places, own.modes().places)
+        assert (fitted.method, fitted.failure, fitted.note) == (method, None, None)
+        changed, modes = change_by_hand(fitted.density, 0.5)
+        assert np.array_equal(changed.pdf(ERUPTIONS), own.smoothed(0.5).pdf(ERUPTIONS))
+        assert np.array_equal(modes.places, own.smoothed(0.5).modes().places)
 
 
-def test_a_method_that_fails_spoils_no_other():
+def test_a_method_that_fails_says_why():
     tied = np.sort(np.repeat([0.0, 1.0], [99, 1]))
-    failed, fine = fit_methods(tied, ["sheather-jones-r", "amortized"], (None, None))
-    assert failed.density is None
+    failed = fit_method(tied, "sheather-jones-r", (None, None))
+    assert (failed.density, failed.modes) == (None, None)
     assert "sheather-jones-r" in failed.failure
-    assert fine.density is not None
 
 
 def test_values_outside_the_bounds():
     with pytest.raises(InvalidBoundsError, match="of 272 values lie outside the bounds"):
-        fit_methods(ERUPTIONS, ["silverman"], (2.0, None))
+        fit_method(ERUPTIONS, "silverman", (2.0, None))
 
 
 def test_samples_without_spread():
@@ -68,13 +74,20 @@ def test_large_samples_are_made_smaller_and_that_is_said(monkeypatch):
     assert by_hand == pytest.approx(found.rows["scott"].score.value, rel=1e-12)
 
 
-def test_methods_of_pairs_are_left_out_of_large_samples(monkeypatch):
-    monkeypatch.setattr(comparing, "_MOST_FOR_PAIRS", 100)
-    (fitted,) = fit_methods(ERUPTIONS, ["lcv"], BOUNDS)
-    assert fitted.density is None
-    assert "visits all pairs of values, so this page takes up to 100" in fitted.failure
-    assert list(score_methods(ERUPTIONS, ["lcv", "scott"], BOUNDS).rows) == ["scott"]
-    assert score_methods(ERUPTIONS, ["lcv"], BOUNDS).rows == {}
+def test_methods_of_pairs_get_a_part_of_large_samples_and_that_is_said(monkeypatch):
+    monkeypatch.setitem(comparing._OF_PAIRS, "sheather-jones-r", (100, 60.0))
+    fitted = fit_method(ERUPTIONS, "sheather-jones-r", BOUNDS)
+    assert fitted.density.points.size == 100
+    assert np.isin(fitted.density.points, ERUPTIONS).all()
+    assert fitted.note == "estimated from 100 values drawn at random; all 272 would take about 7 min"
+    assert fit_method(ERUPTIONS[:100], "sheather-jones-r", BOUNDS).note is None
+    assert fit_method(ERUPTIONS, "lcv", BOUNDS).note is None
+
+
+def test_the_time_that_a_method_takes_grows_with_the_sample():
+    assert expected_seconds("silverman", 10**6) == 0.0
+    assert expected_seconds("sheather-jones-r", 10**6) == expected_seconds("sheather-jones-r", 20_000) == 1.0
+    assert 2.0 <= expected_seconds("sheather-jones", 10**6) == 2.0 * expected_seconds("sheather-jones", 500_000)
 
 
 @pytest.mark.parametrize("method", ["amortized", "silverman"])
@@ -99,7 +112,7 @@ def test_what_is_unlike_training_is_what_the_library_warns_of():
 
 def test_nothing_is_warned_of_and_the_filters_stay():
     before = list(warnings.filters)
-    fit_methods(np.concatenate([np.random.default_rng(1).normal(size=100), [1e9]]), ["amortized"], (None, None))
+    fit_method(np.concatenate([np.random.default_rng(1).normal(size=100), [1e9]]), "amortized", (None, None))
     assert warnings.filters == before
 
 

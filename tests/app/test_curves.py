@@ -61,3 +61,26 @@ def test_many_points_have_no_rug():
     assert drawing.ticks.size == 0
     assert drawing.heights.size <= 120
     assert drawing.grid.size < 600
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e280])
+@pytest.mark.parametrize("tails", [False, True])
+def test_numbers_that_no_axis_can_show_are_drawn_in_their_unit(scale, tails):
+    points = np.sort(np.random.default_rng(1).normal(size=300).round(2) * scale)
+    bounds = (float(points[0]), 1e10 if scale < 1.0 else None)
+    density = akde.fit(points, bounds=bounds)
+    drawn = compute_drawing({"a": density}, points, bounds, name="x", tails=tails)
+    unit = float(drawn.name.removeprefix("x, in units of "))
+    assert 0.1 * unit < points[-1] - points[0] < 100.0 * unit
+    for numbers in (drawn.grid, drawn.curves["a"], drawn.edges, drawn.heights, drawn.ticks):
+        assert np.isfinite(numbers).all()
+    assert np.abs(drawn.grid).max() < 100.0
+    assert np.trapezoid(drawn.curves["a"], drawn.grid) == pytest.approx(1.0, abs=0.05)
+    assert np.sum(drawn.heights * np.diff(drawn.edges)) == pytest.approx(1.0)
+    assert drawn.bounds == (pytest.approx(points[0] / unit, rel=1e-2), None)
+
+
+def test_neighbouring_numbers_are_drawn():
+    points = 1e15 + 0.125 * np.arange(40.0)
+    drawn = compute_drawing({"a": akde.fit(points)}, points, (None, None), name="x")
+    assert (drawn.name, round(np.sum(drawn.heights * np.diff(drawn.edges)))) == ("x", 1)

@@ -5,8 +5,9 @@ import pytest
 from scipy.stats import kstest
 
 import amortized_kde as akde
-from amortized_kde.app.ensembles import judge_pit, verify
+from amortized_kde.app.ensembles import judge_ranks, relative_ranks, verify
 from amortized_kde.app.examples import example_ensembles
+from amortized_kde.ensembles import ranks
 
 RNG = np.random.default_rng(1)
 MEMBERS = RNG.gamma(2.0, 1.0, (20, 11))
@@ -54,21 +55,71 @@ def test_without_observations():
     assert np.isnan(found.mean_score)
 
 
-def test_judging_a_histogram():
-    flat = judge_pit(np.linspace(0.005, 0.995, 200))
-    assert flat.counts.tolist() == [20] * 10
-    assert flat.band[0] < 20 < flat.band[1]
-    assert "reliable" in flat.sentence
-    uniform = np.linspace(0.0025, 0.9975, 200)
-    assert "too narrow" in judge_pit(np.where(uniform < 0.5, uniform**2, 1.0 - (1.0 - uniform) ** 2)).sentence
-    assert "too wide" in judge_pit(0.5 + 0.5 * (uniform - 0.5)).sentence
-    assert "upper half" in judge_pit(np.sqrt(uniform)).sentence
-    assert "lower half" in judge_pit(uniform**2).sentence
-    assert "too few" in judge_pit(np.array([0.5, np.nan])).sentence
+def archive(rng, spread, rows=400, size=10):
+    """Forecasts whose members have `spread` times the spread of the observations, each row at a place of its own."""
+    centre = rng.normal(0.0, 5.0, rows)
+    return centre[:, None] + spread * rng.normal(size=(rows, size)), centre + rng.normal(size=rows)
+
+
+def exchangeable(rng, rows, size):
+    """Forecasts that are reliable by construction, skew and on a grid with many ties."""
+    drawn = rng.gamma(0.5, rng.gamma(2.0, 2.0, (rows, 1)), (rows, size + 1)).round(1)
+    return drawn[:, 1:], drawn[:, 0]
+
+
+@pytest.mark.parametrize("size", [2, 5, 10, 51])
+def test_reliable_ensembles_are_rarely_called_unreliable(size):
+    rng = np.random.default_rng(size)
+    archives = [archive(rng, 1.0, size=size) for _ in range(50)] + [exchangeable(rng, 400, size) for _ in range(50)]
+    alarms = sum("are reliable" not in judge_ranks(*one).sentence for one in archives)
+    # Two tests at three standard errors: 0.5 of 100 are expected.
+    assert alarms <= 4
+
+
+@pytest.mark.parametrize("size", [5, 10, 51])
+def test_ensembles_of_the_wrong_spread_are_called_so(size):
+    rng = np.random.default_rng(size)
+    for _ in range(20):
+        assert "the forecasts are too narrow" in judge_ranks(*archive(rng, 0.5, size=size)).sentence
+        assert "the forecasts are too wide" in judge_ranks(*archive(rng, 2.0, size=size)).sentence
+
+
+def test_biased_ensembles_are_called_so():
+    members, observed = archive(np.random.default_rng(1), 1.0)
+    assert "upper half" in judge_ranks(members, observed + 1.0).sentence
+    assert "lower half" in judge_ranks(members, observed - 1.0).sentence
+
+
+def test_few_observations_say_nothing():
+    members, observed = archive(np.random.default_rng(1), 1.0, rows=30)
+    observed[5:] = np.nan
+    assert judge_ranks(members, observed).sentence == (
+        "5 observations are too few to say whether the forecasts are reliable."
+    )
+
+
+def test_the_histogram_counts_ranks():
+    found = judge_ranks(np.tile(np.arange(9.0), (100, 1)), np.repeat(np.arange(10.0) - 0.5, 10))
+    assert found.counts.tolist() == [10] * 10
+    assert found.band[0] < found.expected == 10.0 < found.band[1]
+
+
+def test_ranks_are_those_of_the_library_where_no_member_is_missing():
+    rng = np.random.default_rng(1)
+    members = rng.normal(size=(200, 7))
+    observed = rng.normal(size=200)
+    assert np.array_equal(np.floor(8.0 * relative_ranks(members, observed)) + 1.0, ranks(members, observed))
+
+
+def test_ranks_with_missing_members_and_ties():
+    members = np.array([[1.0, 2.0, np.nan], [1.0, np.nan, np.nan], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0]])
+    found = relative_ranks(members, np.array([1.5, 1.5, 2.0, np.nan]))
+    assert 1 / 3 <= found[0] < 2 / 3
+    assert 0.0 <= found[2] < 1.0
+    assert np.isnan(found).tolist() == [False, True, False, True]
+    tied = relative_ranks(np.full((2000, 3), 2.0), np.full(2000, 2.0))
+    assert kstest(tied, "uniform").pvalue > 0.01
 
 
 def test_the_example_is_too_narrow():
-    members, observed = example_ensembles()
-    found = verify(members, observed, method="amortized", bounds=(None, None))
-    assert kstest(found.pit, "uniform").pvalue < 0.01
-    assert "too narrow" in judge_pit(found.pit).sentence
+    assert judge_ranks(*example_ensembles()).sentence == "The histogram is not flat: the forecasts are too narrow."

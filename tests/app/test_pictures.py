@@ -7,8 +7,8 @@ import pytest
 
 import amortized_kde as akde
 from amortized_kde.app.curves import compute_drawing
-from amortized_kde.app.ensembles import judge_pit
-from amortized_kde.app.pictures import DASHES, colours, density_chart, icon, legend_html, picture, pit_chart
+from amortized_kde.app.ensembles import judge_ranks
+from amortized_kde.app.pictures import DASHES, colours, density_chart, icon, legend_html, picture, rank_chart
 
 X = np.sort(np.random.default_rng(1).gamma(2.0, 1.0, 200))
 METHODS = ("silverman", "scott", "amortized:gmm32")
@@ -33,7 +33,8 @@ def test_a_chart_has_all_layers(drawing, log, dark):
     marks = [layer["mark"]["type"] for layer in spec["layer"]]
     assert marks == ["rect", "rule", "line", "tick", "rule"]
     tips = [tip["title"] for layer in spec["layer"] for tip in layer["encoding"].get("tooltip", [])]
-    assert tips == ["length [$]", *METHODS]
+    # A column named "image" would otherwise be shown as a picture.
+    assert tips == ["value", *METHODS]
     scales = [
         entry["type"] for entry in flat(spec) if isinstance(entry, dict) and "domain" in entry and "type" in entry
     ]
@@ -85,9 +86,9 @@ def test_the_icon_is_a_picture():
     assert icon(32).size == (32, 32)
 
 
-def test_a_pit_histogram():
-    judged = judge_pit(np.linspace(0.0, 1.0, 101))
-    spec = json.loads(pit_chart(judged.counts, judged.expected, judged.band, dark=True).to_json())
+def test_a_histogram_of_ranks():
+    judged = judge_ranks(np.tile(np.arange(9.0), (101, 1)), np.linspace(-0.5, 9.5, 101))
+    spec = json.loads(rank_chart(judged.counts, judged.expected, judged.band, dark=True).to_json())
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["rect", "rect", "rule"]
     counts = [row["count"] for rows in spec["datasets"].values() for row in rows if "count" in row]
     assert sum(counts) == 101

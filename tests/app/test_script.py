@@ -1,5 +1,6 @@
 """The page's script without a browser: what happens when something goes wrong that nobody foresaw."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,38 @@ def test_what_was_not_foreseen_is_a_sentence_without_data(monkeypatch, capfd):
         "please report what you did."
     ]
     assert "4711" not in "".join(capfd.readouterr())
+
+
+# What Streamlit shows as Markdown, in the first argument.
+SINKS = {"caption", "error", "info", "markdown", "metric", "subheader", "success", "title", "warning", "write"}
+SHOWN = [
+    (path.name, call)
+    for path in sorted(PAGE.parent.glob("*.py"))
+    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(call, ast.Call) and SINKS & {getattr(part, "attr", None) for part in ast.walk(call.func)}
+]
+
+
+def is_safe(node):
+    """Whether a text is fixed, escaped, or made of such texts and formatted numbers."""
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", "") == "escaped" or ast.unparse(node) == "type(error).__name__"
+    if isinstance(node, ast.JoinedStr):
+        return all(map(is_safe, node.values))
+    if isinstance(node, ast.FormattedValue):
+        # A text has no such format, and the names of methods are our own.
+        numeric = node.format_spec is not None and ast.unparse(node.format_spec)[-2] in ",gf"
+        ours = ast.unparse(node.value) in ("one.method", "method", "type(error).__name__")
+        return numeric or ours or is_safe(node.value)
+    return isinstance(node, ast.Constant)
+
+
+@pytest.mark.parametrize(("file", "call"), SHOWN, ids=lambda part: getattr(part, "lineno", part))
+def test_what_is_shown_as_markdown_is_escaped(file, call):
+    assert all(is_safe(argument) for argument in call.args[:1]), ast.unparse(call)
+
+
+def test_the_calls_that_show_markdown_are_found():
+    assert len(SHOWN) > 20
+    assert not is_safe(ast.parse("f'{name}'", mode="eval").body)
+    assert not is_safe(ast.parse("text", mode="eval").body)

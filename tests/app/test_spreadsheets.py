@@ -3,12 +3,15 @@
 import datetime
 import io
 import sys
+import tracemalloc
 import zipfile
 
+import numpy as np
 import pytest
 
-from amortized_kde.app.spreadsheets import open_sheet
-from amortized_kde.app.tables import open_file, read_choice, sheets_of
+from amortized_kde.app.columns import read_choice
+from amortized_kde.app.spreadsheets import open_sheet, sheet_names
+from amortized_kde.app.tables import open_file
 from amortized_kde.errors import InvalidSampleError, MissingExtraError, UnreadableFileError
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -28,12 +31,12 @@ def column(content, name=None, sheet=None):
 
 def test_sheets_and_columns(workbook):
     content = workbook(first=[["who", "x"], ["ann", 1.5], ["bob", 2]], other=[["y"], [7], [8], [9]])
-    assert sheets_of(content, "a.xlsx") == ("first", "other")
+    assert sheet_names(content, "a.xlsx") == ("first", "other")
     assert column(content).values.tolist() == [1.5, 2.0]
     assert column(content, sheet="other").values.tolist() == [7.0, 8.0, 9.0]
     table = open_file(content, "a.xlsx")
     assert (table.names, table.numeric) == (("who", "x"), (1,))
-    with pytest.raises(InvalidSampleError, match="row 2: 'ann' is not a number"):
+    with pytest.raises(InvalidSampleError, match="row 2: 'ann' in column 'who' is not a number"):
         read_choice(table, 0)
 
 
@@ -121,3 +124,58 @@ def test_without_the_library(monkeypatch, workbook):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(MissingExtraError, match=r"needs openpyxl; install it with: pip install 'amortized-kde\[app\]'"):
         open_file(content, "a.xlsx")
+
+
+def rewritten(content, sheet):
+    """The workbook with another XML of its rows."""
+    source, file = zipfile.ZipFile(io.BytesIO(content)), io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in source.namelist():
+            archive.writestr(name, sheet if name.endswith("sheet1.xml") else source.read(name))
+    return file.getvalue()
+
+
+def rows_of(*rows):
+    kind = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return f'<worksheet xmlns="{kind}"><sheetData>{"".join(rows)}</sheetData></worksheet>'
+
+
+ONE = '<row r="1"><c r="A1"><v>1</v></c></row>'
+TOO_LARGE = {
+    # 16 million blank rows in 150 KB; the row number of a far row; cells in Excel's last column.
+    "blank rows": [ONE, "<row/>" * 16_000_000],
+    "blank rows of another prefix": [ONE, '<x:row xmlns:x="y"/>' * 1_100_000],
+    "a far row": [ONE, '<row r="1000000000000"><c><v>2</v></c></row>'],
+    "a far column": [f'<row r="{r}"><c r="XFD{r}"><v>1</v></c></row>' for r in range(1, 400)],
+}
+
+
+@pytest.mark.parametrize("rows", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_rows_and_cells_are_limited_before_they_take_memory(rows, workbook):
+    content = rewritten(workbook(s=[["x"]]), rows_of(*rows))
+    assert len(content) < 200_000
+    tracemalloc.start()
+    with pytest.raises(UnreadableFileError, match=r"too large when unpacked|rows or 5,000,000 cells"):
+        open_sheet(content, "a.xlsx", "s")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
+
+
+def test_blank_rows_are_skipped(workbook):
+    content = rewritten(
+        workbook(s=[["x"]]), rows_of(ONE, "<row/>" * 1000, '<row r="2000"><c r="A2000"><v>2</v></c></row>')
+    )
+    assert column(content).values.tolist() == [1.0, 2.0]
+
+
+def test_a_wide_sheet_takes_memory_for_its_cells_only(workbook):
+    sheet = open_sheet(workbook(s=[["x"] + [None] * 5000 + ["y"], *[[k] for k in range(900)]]), "a.xlsx", "s")
+    assert (len(sheet.names), sheet.size, sheet.numeric) == (5002, 900, (0,))
+    assert sum(places.size for places, _ in sheet.columns.values()) == 900
+    assert np.isnan(sheet.numbers(5001)[0]).all()
+
+
+def test_numbers_beyond_floats(workbook):
+    with pytest.raises(InvalidSampleError, match="inf in column 'column 1' is not within"):
+        column(rewritten(workbook(s=[[1]]), rows_of(ONE, f"<row><c><v>{10**400}</v></c></row>")))

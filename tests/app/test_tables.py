@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amortized_kde.app.tables import MOST_VALUES, Table, open_file, open_text, read_choice, read_rows, sheets_of
+from amortized_kde.app.columns import read_choice, read_rows
+from amortized_kde.app.tables import is_workbook, open_file, open_text, size_of
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError, UnreadableFileError
 
 
@@ -73,7 +74,8 @@ def test_parquet():
     table = open_file(parquet(who=["a", "b"], x=[1.5, None], n=[1, 2]), "t.parquet")
     assert (table.names, table.numeric, table.first) == (("who", "x", "n"), (1, 2), 1)
     assert read_choice(table, 1).values.tolist() == [1.5]
-    assert read_rows(table, [2, 1]).tolist()[0] == [1.0, 1.5]
+    columns, rows, left_out = read_rows(table)
+    assert (columns, rows.tolist()[0], left_out) == ((1, 2), [1.5, 1.0], [])
     with pytest.raises(InvalidSampleError, match="holds string, not numbers"):
         read_choice(table, 0)
 
@@ -108,25 +110,22 @@ def test_parquet_without_numbers():
         open_file(parquet(who=["a", "b"]), "t")
 
 
-def test_too_many_values():
-    many = np.zeros(MOST_VALUES + 1)
-    table = Table(("x",), (0,), (), lambda _: (many, ()))
-    for read in (lambda: read_choice(table, 0), lambda: read_rows(table, [0])):
-        with pytest.raises(InvalidSampleError, match="1,000,001 values, and this page takes up to 1,000,000"):
-            read()
+def test_names_are_one_line_of_limited_length():
+    table = open_text(f"a\u202e b,{'c' * 1000}\n1,2\n3,4\n", "the text")
+    assert table.names == ("a b", "c" * 79 + "…")
 
 
-def test_rows_are_checked_and_aligned():
-    table = open_text("a,b,obs\n1,2,3\n4,,6\n", "the text")
-    rows = read_rows(table, [0, 1, 2])
-    assert rows.shape == (2, 3)
-    assert np.isnan(rows).tolist() == [[False, False, False], [False, True, False]]
-    with pytest.raises(InvalidSampleError, match="inf in column 'b'"):
-        read_rows(open_text("a,b\n1,2\n4,inf\n", "the text"), [0, 1])
+def test_what_may_unpack_to_more_is_large(workbook):
+    assert size_of(b"1\n2\n") == 4
+    book = workbook(s=[["x"], [1.0]])
+    assert len(book) < size_of(book) < 100_000
+    assert size_of(b"PK\x03\x04 and nothing") == 16
+    assert size_of(b"PAR1") > 10**12
 
 
-def test_only_workbooks_have_sheets():
-    assert sheets_of(b"x\n1\n", "x.csv") == ()
+def test_workbooks_are_recognised(workbook):
+    assert is_workbook(workbook(s=[[1]]))
+    assert not is_workbook(b"x\n1\n")
 
 
 @given(st.binary(max_size=80))

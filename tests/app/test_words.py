@@ -1,9 +1,12 @@
 """The sentence on a sample is true, and what is taken away gives the same density elsewhere."""
 
+import re
 import shlex
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import amortized_kde as akde
@@ -12,8 +15,10 @@ from amortized_kde.app.words import (
     command_line,
     describe,
     digits_for,
+    escaped,
     listing,
     numbers_csv,
+    one_line,
     plain,
     python_lines,
     rows_csv,
@@ -137,3 +142,27 @@ def test_numbers_keep_their_order_and_digits(tmp_path):
 def test_rows():
     text = rows_csv({"row": np.array([1, 2]), "score": np.array([0.1, np.nan])})
     assert text == "row,score\n1,0.1\n2,\n"
+
+
+# Markdown, Streamlit's additions to it, HTML, and addresses that become links by themselves.
+HOSTILE = "![y](http://e.example/a) [z](//e.example) www.e.example a@e.example :material/home: $x$ <b> `c` **d** # e"
+
+
+def test_a_name_is_one_line_without_invisible_characters():
+    assert one_line("a\r\n\tb\u200b\u202e c\x00") == "a b c"
+    assert one_line("x" * 80) == "x" * 80
+    assert one_line("x" * 10**6) == "x" * 79 + "…"
+
+
+def test_escaped_text_has_no_mark_that_means_something():
+    text = escaped(HOSTILE)
+    assert not re.search(r"(?<!\\)[!-/:-@\[\]-`{-~]", text)
+    seen = text.replace("\\", "")
+    assert not re.search(r"https?://|www\.|@e|:material", seen)
+    assert seen.replace("\u2060", "") == HOSTILE
+
+
+@given(st.text(max_size=300))
+def test_escaping_changes_no_visible_character(text):
+    shown = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped(text)).replace("\u2060", "")
+    assert shown == one_line(text, 1000)

@@ -83,6 +83,7 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
         "members": 15,
         "method": "silverman",
         "bounds": list(BOUNDS),
+        "resolution": "exact",
         "cells": 12,
         "cells_without_members": 1,
         "cells_with_missing_members": int((x.isnull().any("number") & x.notnull().any("number")).sum()),
@@ -97,6 +98,24 @@ def test_scores_are_those_of_the_functions(run, stored, forecasts, monkeypatch):
         "notes": [],
     }
     assert inside.size == 9
+
+
+@pytest.mark.parametrize(("given", "unit"), [((), 0.5), (("--resolution", "0"), 0.0), (("--resolution", "2"), 2.0)])
+def test_rounded_observations(run, forecasts, tmp_path, given, unit):
+    rng = np.random.default_rng(5)
+    members = xr.DataArray(rng.normal(0.0, 3.0, (200, 8)), dims=("time", "member"), name="t")
+    obs = xr.DataArray(np.rint(2.0 * rng.normal(0.0, 3.0, 200)) / 2.0, dims="time", name="t")
+    path, seen, out = (tmp_path / name for name in ("x.nc", "obs.nc", "out.nc"))
+    members.to_netcdf(path)
+    obs.to_netcdf(seen)
+    status, said, _ = run("ensemble", path, "--obs", seen, "--out", out, "--json", *given)
+    found = json.loads(said)
+    assert status == 0
+    assert found["resolution"] == (unit or "exact")
+    assert any("look rounded to 0.5" in note for note in found["notes"]) == (not given)
+    expected = labelled.log_scores(members, obs, resolution=unit)
+    with xr.open_dataset(out) as written:
+        np.testing.assert_allclose(written.t_log_score, expected)
 
 
 def test_counts_in_words_and_progress(run, stored):
@@ -129,6 +148,8 @@ def test_rain_with_atoms_and_past_values(run, stored, forecasts, tmp_path):
         path,
         "--var",
         "rain",
+        "--resolution",
+        0,
         "--member-dim",
         "number",
         "--obs",

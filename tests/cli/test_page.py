@@ -11,10 +11,12 @@ from amortized_kde.cli import main, page
 
 @pytest.fixture
 def run(capsys, monkeypatch):
-    """Exit status, output, errors, and how Streamlit was called."""
+    """Exit status, output, errors, and with which options the page was served."""
     called = []
-    web = pytest.importorskip("streamlit.web.cli")
-    monkeypatch.setattr(web, "main", lambda arguments, prog_name: called.append(arguments))
+    pytest.importorskip("streamlit")
+    from amortized_kde.app import server
+
+    monkeypatch.setattr(server, "serve", called.append)
     monkeypatch.setattr(page, "_prepare", lambda url: called.append(url))
 
     def call(*arguments):
@@ -35,17 +37,18 @@ def port():
 def test_it_stays_on_this_machine_and_sends_nothing(run, port):
     status, out, _, called = run("--port", port, "--no-open")
     assert (status, out) == (0, f"The page is at http://localhost:{port} (stop it with Ctrl-C)\n")
-    (arguments,) = [entry for entry in called if isinstance(entry, list)]
-    assert arguments[0] == "run"
-    assert arguments[1].endswith("page.py")
-    assert {
-        "--browser.gatherUsageStats=false",
-        "--client.showErrorDetails=none",
-        "--server.address=localhost",
-        "--server.headless=true",
-        f"--server.port={port}",
-        "--server.maxUploadSize=100",
-    } <= set(arguments)
+    (options,) = [entry for entry in called if isinstance(entry, dict)]
+    assert (
+        options.items()
+        >= {
+            "browser.gatherUsageStats": False,
+            "client.showErrorDetails": "none",
+            "server.address": "localhost",
+            "server.headless": True,
+            "server.port": port,
+            "server.maxUploadSize": 100,
+        }.items()
+    )
     parsers = pytest.importorskip("starlette.formparsers")
     assert parsers.MultiPartParser.spool_max_size > 101 * 2**20
 
@@ -70,7 +73,7 @@ def test_a_browser_is_opened_if_asked_for(run, port, option):
 
 
 def test_what_is_missing_is_named(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "streamlit.web.cli", None)
+    monkeypatch.setitem(sys.modules, "amortized_kde.app.server", None)
     with pytest.raises(SystemExit) as ended:
         main(["app"])
     assert ended.value.code == 2

@@ -41,6 +41,45 @@ def test_log_scores_are_those_of_every_cell(forecasts):
     np.testing.assert_allclose(found, forecasts.each(akde.log_score), rtol=1e-12)
 
 
+@pytest.mark.parametrize("resolution", [0.1, 2.0])
+def test_rounded_observations_are_scored_by_their_cell(forecasts, resolution):
+    def score(density, y):
+        ends = np.clip([y - 0.5 * resolution, y + 0.5 * resolution], *density.bounds)
+        low, high = density.cdf(ends) if density.cdf(y) < 0.5 else -density.sf(ends)
+        return -np.log2((high - low) / np.diff(ends)[0])
+
+    found = log_scores(forecasts.members, forecasts.obs, **forecasts.options, resolution=resolution)
+    np.testing.assert_allclose(found, forecasts.each(score), rtol=1e-9)
+
+
+def test_cells_keep_their_digits_in_the_tails_and_end_at_the_bounds():
+    members = [[0.0, 1.0, 2.0]] * 4
+    y = [-20.0, 22.0, 60.0, 0.0]
+    exact = log_scores(members, y, bandwidth=1.0, bounds=(None, 70))
+    # Over a cell of a thousandth of the bandwidth the density is nearly linear; at 60, it underflows in the cdf.
+    np.testing.assert_allclose(
+        log_scores(members, y, bandwidth=1.0, bounds=(None, 70), resolution=1e-3), exact, rtol=1e-5
+    )
+    # A cell that a bound cuts in half has half its width.
+    at_bound = log_scores([[0.0, 1.0, 2.0]], [0.0], bandwidth=1.0, bounds=(0, None), resolution=1e-3)
+    np.testing.assert_allclose(at_bound, log_scores([[0.0, 1.0, 2.0]], [0.0], bandwidth=1.0, bounds=(0, None)), 1e-3)
+    assert log_scores([[0.0, 1.0]], [-3.0], bandwidth=1.0, bounds=(0, None), resolution=1.0) == math.inf
+
+
+def test_rounded_rain_scores_add_up():
+    rain = [[0.0, 0.0, 0.4, 2.0], [0.0, 1.0, 3.0, 4.0]]
+    options = {"bounds": (0, None), "bandwidth": 1.0, "atoms": (0,), "resolution": 0.5}
+    parts = log_score_parts(rain, [0.0, 2.0], **options)
+    np.testing.assert_allclose(parts.occurrence + parts.amount, log_scores(rain, [0.0, 2.0], **options))
+    assert parts.amount[0] == 0.0
+
+
+@pytest.mark.parametrize("resolution", [-1.0, math.nan, math.inf, "1", True])
+def test_a_resolution_that_is_no_unit(resolution):
+    with pytest.raises(InvalidParameterError, match="resolution must be"):
+        log_scores([[0.0, 1.0]], [0.5], resolution=resolution)
+
+
 def test_transforms_are_those_of_every_cell(forecasts):
     found = pit(forecasts.members, forecasts.obs, **forecasts.options)
     np.testing.assert_allclose(found, forecasts.each(lambda d, y: d.cdf(y)), rtol=1e-12)

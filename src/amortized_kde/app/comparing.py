@@ -17,13 +17,15 @@ from amortized_kde._types import Array
 from amortized_kde.app.curves import Limits, compute_drawing
 from amortized_kde.data.reading import read_bounds, read_sample
 from amortized_kde.data.support import check_inside
+from amortized_kde.density import Modes
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning, DegenerateSampleError
 from amortized_kde.selection import SELECTORS, smooth, ways_unlike
 
 DEFAULT_METHODS = ("amortized", "sheather-jones", "silverman")
-# Methods that visit all pairs of points, and the largest sample for which a visitor would wait.
-_PAIRS = frozenset(("sheather-jones", "sheather-jones-r", "lscv", "lcv"))
-_MOST_FOR_PAIRS = 50_000
+# Methods that visit all pairs of values: the most that they get, and the seconds that this takes.
+_OF_PAIRS = {"sheather-jones-r": (20_000, 1.0)}
+# Seconds that other slow methods take for a million values, of the kind that takes longest.
+_SECONDS_PER_MILLION = {"sheather-jones": 9.0, "lcv": 9.0, "lscv": 2.0, "amortized": 2.0}
 # Values that are held out in turn; larger samples are subsampled to this size.
 _MOST_SCORED = 3_000
 # Before the first visitor comes: a small sample, and one large enough for binned kernels.
@@ -43,11 +45,13 @@ def in_turn(*, quiet: bool = False) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A method's density of the whole sample, or a sentence why there is none."""
+    """A method's density and its modes, or a sentence why there is none; and a remark on the density, if any."""
 
     method: str
     density: akde.KernelDensity | None
     failure: str | None
+    modes: Modes | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +77,22 @@ def check_spread(values: Array) -> None:
         )
 
 
-def fit_methods(values: Array, methods: Sequence[str], bounds: Limits) -> list[Fitted]:
-    """Return a density by each method, in the given order; a method that fails does not affect the others.
+def expected_seconds(method: str, size: int) -> float:
+    """Return about how long a method takes for a sample of this size.
+
+    Examples
+    --------
+    >>> expected_seconds("lcv", 500_000), expected_seconds("scott", 500_000), expected_seconds("lcv", 100)
+    (4.5, 0.0, 0.0)
+    """
+    if method in _OF_PAIRS:
+        most, seconds = _OF_PAIRS[method]
+        return round(seconds * (min(size, most) / most) ** 2, 1)
+    return round(_SECONDS_PER_MILLION.get(method, 0.0) * size / 1e6, 1)
+
+
+def fit_method(values: Array, method: str, bounds: Limits) -> Fitted:
+    """Return a method's density, of a random part of the values if all would take minutes; failures become sentences.
 
     Raises
     ------
@@ -83,22 +101,33 @@ def fit_methods(values: Array, methods: Sequence[str], bounds: Limits) -> list[F
 
     Examples
     --------
-    >>> [fitted.failure for fitted in fit_methods(np.array([1.0, 2.0, 4.0]), ["scott", "silverman"], (None, None))]
-    [None, None]
+    >>> fit_method(np.array([1.0, 2.0, 4.0]), "scott", (None, None)).failure is None
+    True
     """
     check_inside(np.sort(values), read_bounds(bounds))
-    return [_fit_one(values, method, bounds) for method in methods]
-
-
-def _fit_one(values: Array, method: str, bounds: Limits) -> Fitted:
-    if method in _PAIRS and values.size > _MOST_FOR_PAIRS:
-        return Fitted(method, None, f"visits all pairs of values, so this page takes up to {_MOST_FOR_PAIRS:,} of them")
+    part, note = _part(values, method)
     try:
         # Warnings come with the scores.
         with in_turn(quiet=True):
-            return Fitted(method, akde.fit(values, bounds=bounds, method=method), None)
+            density = akde.fit(part, bounds=bounds, method=method)
+            return Fitted(method, density, None, density.modes(), note)
     except AmortizedKdeError as error:
         return Fitted(method, None, str(error))
+
+
+def _part(values: Array, method: str) -> tuple[Array, str | None]:
+    most, seconds = _OF_PAIRS.get(method, (values.size, 0.0))
+    if values.size <= most:
+        return values, None
+    minutes = max(seconds * (values.size / most) ** 2 / 60.0, 1.0)
+    note = f"estimated from {most:,} values drawn at random; all {values.size:,} would take about {minutes:.0f} min"
+    return _drawn(values, most), note
+
+
+def change_by_hand(density: akde.KernelDensity, factor: float) -> tuple[akde.KernelDensity, Modes]:
+    """Return the density with its bandwidths multiplied by a factor, and its modes."""
+    changed = density.smoothed(factor)
+    return changed, changed.modes()
 
 
 def score_methods(values: Array, methods: Sequence[str], bounds: Limits) -> Scores:
@@ -109,20 +138,17 @@ def score_methods(values: Array, methods: Sequence[str], bounds: Limits) -> Scor
     >>> score_methods(np.arange(20.0) ** 2, ["scott"], (0.0, None)).protocol
     '10-fold held-out score'
     """
-    drawn = _drawn(values)
-    names = [name for name in methods if name not in _PAIRS or values.size <= _MOST_FOR_PAIRS]
+    drawn = _drawn(values, _MOST_SCORED)
     with in_turn():
-        rows = akde.compare(drawn, methods=names, bounds=bounds).rows if names else ()
+        rows = akde.compare(drawn, methods=methods, bounds=bounds).rows
     protocol = f"{FOLDS}-fold held-out score" if drawn.size > FOLDS else "leave-one-out score"
     if drawn is not values:
         protocol += f" of {_MOST_SCORED:,} values drawn at random from {values.size:,}, to save time"
     return Scores({row.method: row for row in rows}, protocol)
 
 
-def _drawn(values: Array) -> Array:
-    if values.size <= _MOST_SCORED:
-        return values
-    return np.random.default_rng(0).choice(values, _MOST_SCORED, replace=False)
+def _drawn(values: Array, most: int) -> Array:
+    return values if values.size <= most else np.random.default_rng(0).choice(values, most, replace=False)
 
 
 def how_unlike(values: Array, bounds: Limits) -> list[str]:
@@ -152,7 +178,7 @@ def score_by_hand(values: Array, method: str, bounds: Limits, factor: float) -> 
     >>> round(score_by_hand(values, "scott", bounds, 1.0) - score, 9)
     0.0
     """
-    drawn = read_sample(_drawn(values)).values
+    drawn = read_sample(_drawn(values, _MOST_SCORED)).values
     fold = np.random.default_rng(0).permutation(drawn.size) % min(FOLDS, drawn.size)
     total = 0.0
     try:
@@ -170,10 +196,8 @@ def warm_up() -> None:
     for size in _WARM_UP_SIZES:
         points = np.sort(np.random.default_rng(1).normal(size=size))
         for bounds in ((None, None), (-10.0, None)):
-            fitted = fit_methods(points, DEFAULT_METHODS[:1], bounds)
-            densities = {one.method: one.density for one in fitted if one.density is not None}
-            compute_drawing(densities, points, bounds, name="")
-            for density in densities.values():
-                density.modes()
+            density = fit_method(points, DEFAULT_METHODS[0], bounds).density
+            assert density is not None
+            compute_drawing({"": density}, points, bounds, name="")
             how_unlike(points, bounds)
     score_methods(points[:50], DEFAULT_METHODS, (None, None))

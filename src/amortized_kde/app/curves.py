@@ -1,5 +1,6 @@
 """What a picture shows, as plain arrays: curves on one grid, a histogram, a rug, bounds."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ _EVEN, _QUANTILES = 301, 201
 _MOST_BINS = 120
 # A rug of more ticks than pixels would be a solid bar.
 _MOST_TICKS = 1000
+# Spans outside these are drawn in a unit of their own: JavaScript's axes, and densities, would overflow.
+_PLAIN_SPANS = (1e-250, 1e250)
 # Margins beside the outermost values, as fractions of the range; on a logarithmic axis the tails matter.
 _MARGIN, _MARGIN_OF_TAILS = 0.06, 0.25
 # "Without the farthest" leaves out this fraction of the values, at least one; none of a small sample.
@@ -83,21 +86,51 @@ def compute_drawing(
 ) -> Drawing:
     """Evaluate densities on one grid, and count the sorted values in bins of equal width.
 
-    The histogram is normalised by all values, also those outside the window, so that it compares with the curves.
+    The histogram is normalised by all values, also those outside the window, so that it compares with the curves. Very
+    small and very large numbers are shown in units of a power of ten, which the name says.
     """
     low, high = window(points, bounds, near=near, tails=tails)
+    exponent = _exponent(high - low)
     ranks = np.linspace(0.0, points.size - 1.0, _QUANTILES).astype(np.int64)
     grid = np.union1d(np.linspace(low, high, _EVEN), np.clip(points[ranks], low, high))
     shown = points[np.searchsorted(points, low) : np.searchsorted(points, high, side="right")]
-    # Rice's rule, as in `density.plotting`.
-    bins = min(_MOST_BINS, int(np.ceil(2.0 * np.cbrt(max(shown.size, 1)))))
-    counts, edges = np.histogram(shown, bins=bins, range=(low, high))
+    ticks = _in_unit(shown, exponent)
+    counts, edges = np.histogram(ticks, bins=_bins(shown, low, high), range=tuple(_in_unit([low, high], exponent)))
     return Drawing(
-        grid=grid,
-        curves={key: density.pdf(grid) for key, density in densities.items()},
+        grid=_in_unit(grid, exponent),
+        curves={key: _curve(density, grid, exponent) for key, density in densities.items()},
         edges=edges,
         heights=counts / (points.size * np.diff(edges)),
-        ticks=shown if shown.size <= _MOST_TICKS else np.empty(0),
-        bounds=bounds,
-        name=name,
+        ticks=ticks if ticks.size <= _MOST_TICKS else np.empty(0),
+        bounds=(_bound(bounds[0], exponent), _bound(bounds[1], exponent)),
+        name=f"{name}, in units of 1e{exponent}" if exponent else name,
     )
+
+
+def _exponent(span: float) -> int:
+    """Return the power of ten of the unit to draw in, 0 if the numbers can be drawn as they are."""
+    least, most = _PLAIN_SPANS
+    return 0 if least <= span <= most or span == 0.0 else math.floor(math.log10(span))
+
+
+def _in_unit(numbers: Any, exponent: int) -> Any:
+    """Divide by a power of ten, in two steps because it may not be a number itself."""
+    half = -exponent // 2
+    return np.asarray(numbers) * 10.0**half * 10.0 ** (-exponent - half)
+
+
+def _bound(end: float | None, exponent: int) -> float | None:
+    with np.errstate(over="ignore"):
+        scaled = math.inf if end is None else float(_in_unit(end, exponent))
+    return scaled if math.isfinite(scaled) else None
+
+
+def _curve(density: KernelDensity, grid: Array, exponent: int) -> Array:
+    curve: Array = np.exp(density.logpdf(grid) + exponent * math.log(10.0)) if exponent else density.pdf(grid)
+    return curve
+
+
+def _bins(shown: Array, low: float, high: float) -> int:
+    """Return the number of bins by Rice's rule, as in `density.plotting`; not more than there are numbers between."""
+    between = (high - low) / np.spacing(max(abs(low), abs(high)))
+    return max(1, int(min(_MOST_BINS, np.ceil(2.0 * np.cbrt(max(shown.size, 1))), between / 2.0)))

@@ -1,4 +1,4 @@
-"""The tab for forecasts: bandwidths, scores and a PIT histogram of a table with one ensemble per row."""
+"""The tab for forecasts: bandwidths, scores and a histogram of ranks of a table with one ensemble per row."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,21 +8,23 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from amortized_kde.app.columns import read_rows
 from amortized_kde.app.comparing import method_names
 from amortized_kde.app.curves import Limits
-from amortized_kde.app.ensembles import Verified, judge_pit, verify
+from amortized_kde.app.ensembles import Verified, judge_ranks, verify
 from amortized_kde.app.examples import example_ensembles
 from amortized_kde.app.input_view import show_error, type_interval, upload_table
-from amortized_kde.app.pictures import pit_chart
-from amortized_kde.app.state import remembered
-from amortized_kde.app.tables import TOGETHER, Table, read_rows
-from amortized_kde.app.words import rows_csv
+from amortized_kde.app.pictures import rank_chart
+from amortized_kde.app.state import computed, remembered
+from amortized_kde.app.tables import TOGETHER, Table
+from amortized_kde.app.words import escaped, rows_csv
+from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError
 
 # Names that mark the column of observations.
 _OBSERVED = ("obs", "observed", "observation", "truth", "outcome", "y")
-# Rows of the table that are shown.
-_SHOWN = 1000
+# Rows of the table that are shown, and columns whose wrong cells are named.
+_SHOWN, _NAMED = 1000, 5
 
 
 def show_ensembles() -> None:
@@ -42,7 +44,7 @@ def show_ensembles() -> None:
         )
     with right:
         if found is None:
-            st.info("Upload a table or take the example: bandwidths, scores and the PIT histogram appear here.")
+            st.info("Upload a table or take the example: bandwidths, scores and the histogram of ranks appear here.")
         elif bounds is not None and methods:
             _show(*found, bounds=bounds, methods=methods)
 
@@ -64,7 +66,10 @@ def _choose_rows() -> tuple[Any, Any, Any] | None:
 
 
 def _choose_members(key: Any, table: Table) -> tuple[Any, Any, Any]:
-    columns = [k for k in table.numeric if table.names[k] != TOGETHER]
+    work = partial(read_rows, table)
+    columns, rows, wrong = remembered(
+        ("rows", key), lambda: computed(work, size=table.size, small=SMALL_FILE, doing="Reading")
+    )
     guess = next((k for k in columns if table.names[k].strip().lower() in _OBSERVED), None)
     options = [None, *columns]
     observation = st.selectbox(
@@ -74,37 +79,41 @@ def _choose_members(key: Any, table: Table) -> tuple[Any, Any, Any]:
         format_func=lambda k: "none" if k is None else table.names[k],
         key=f"observation {key}",
     )
-    members = [k for k in columns if k != observation]
+    members = [i for i, k in enumerate(columns) if k != observation]
+    for sentence in wrong[:_NAMED]:
+        st.warning(escaped(sentence), icon=":material/warning:")
     if len(members) < 2:
         raise InvalidSampleError("ensembles need at least two columns of numbers, and equally many on every line.")
     left_out = [name for k, name in enumerate(table.names) if k not in columns and name != TOGETHER]
-    st.caption(f"{len(members)} members" + (f"; not numbers: {', '.join(left_out)}" if left_out else "") + ".")
-    rows = remembered(("rows", key, tuple(columns)), lambda: read_rows(table, columns))
-    chosen = rows[:, [columns.index(k) for k in members]]
-    return (key, observation), chosen, None if observation is None else rows[:, columns.index(observation)]
+    without = f"; not numbers: {', '.join(left_out)}" if left_out else ""
+    st.caption(escaped(f"{len(members)} members{without}."))
+    return (key, observation), rows[:, members], None if observation is None else rows[:, columns.index(observation)]
 
 
 def _show(key: Any, members: Any, observed: Any, *, bounds: Limits, methods: Sequence[str]) -> None:
     with st.spinner("Smoothing every ensemble …"):
-        found = {
-            name: remembered(
-                ("verified", key, bounds, name), partial(verify, members, observed, method=name, bounds=bounds)
-            )
-            for name in methods
-        }
+        found = {name: _verify(key, members, observed, bounds, name) for name in methods}
     first = found[methods[0]]
     unanswered = int(np.isnan(first.bandwidths).sum())
-    st.markdown(f"**{len(members):,} ensembles** of up to {members.shape[1]} members.")
+    st.markdown(f"**{len(members):,} ensembles** of up to {members.shape[1]:,} members.")
     if unanswered:
         st.warning(
-            f"{unanswered:,} of {len(members):,} have no answer by {methods[0]}: fewer than two members, all equal, or "
-            "outside the bounds.",
+            escaped(
+                f"{unanswered:,} of {len(members):,} have no answer by {methods[0]}: fewer than two members, all "
+                "equal, or outside the bounds."
+            ),
             icon=":material/warning:",
         )
     _show_methods(found, observed is not None)
     if observed is not None:
-        _show_pit(methods[0], first)
+        _show_ranks(members, observed)
     _show_rows(methods[0], first, observed)
+
+
+def _verify(key: Any, members: Any, observed: Any, bounds: Limits, method: str) -> Verified:
+    work = partial(verify, members, observed, method=method, bounds=bounds)
+    doing = f"Smoothing by {method}"
+    return remembered(("verified", key, bounds, method), lambda: computed(work, size=members.size, doing=doing))
 
 
 def _show_methods(found: dict[str, Verified], scored: bool) -> None:
@@ -120,15 +129,16 @@ def _show_methods(found: dict[str, Verified], scored: bool) -> None:
         st.caption("Logarithmic score of the observations, lower is better; infinite scores are counted apart.")
 
 
-def _show_pit(method: str, one: Verified) -> None:
+def _show_ranks(members: Any, observed: Any) -> None:
     st.subheader("Are the forecasts reliable?", anchor=False)
-    judged = judge_pit(one.pit)
-    st.markdown(judged.sentence)
+    judged = judge_ranks(members, observed)
+    st.markdown(escaped(judged.sentence))
     dark = st.context.theme.type == "dark"
-    chart = pit_chart(judged.counts, judged.expected, judged.band, dark=dark)
-    st.altair_chart(chart, key="pit picture", alt=f"PIT histogram by {method}. {judged.sentence}")
+    chart = rank_chart(judged.counts, judged.expected, judged.band, dark=dark)
+    st.altair_chart(chart, key="rank picture", alt=f"Histogram of ranks. {judged.sentence}")
     st.caption(
-        f"By {method}. The dashed line is the count of a reliable forecast, the grey band holds 95 % of such counts."
+        "Where each observation ranks among its members, before any smoothing: 0 is below all, 1 above all. The dashed "
+        "line is the count of a reliable forecast, the grey band holds 95 % of such counts."
     )
 
 

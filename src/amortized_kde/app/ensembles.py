@@ -1,4 +1,4 @@
-"""Many forecasts at once: bandwidths, scores and PIT values of a table with one ensemble per row."""
+"""Many forecasts at once: bandwidths, scores and ranks of a table with one ensemble per row."""
 
 import math
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ class Verified:
 
 
 @dataclass(frozen=True, eq=False)
-class Pit:
-    """A histogram of PIT values: counts, the expected count, the interval of 95 % of counts, and a sentence."""
+class Reliability:
+    """A histogram of ranks: counts, the expected count, the interval of 95 % of counts, and a sentence."""
 
     counts: NDArray[np.int64]
     expected: float
@@ -80,26 +80,55 @@ def verify(members: Array, observed: Array | None, *, method: str, bounds: Limit
     return Verified(np.sum(~np.isnan(members), axis=1), bandwidths, scores, transforms)
 
 
-def judge_pit(transforms: Array) -> Pit:
-    """Count PIT values in ten bins, and say whether the forecasts are reliable.
+def judge_ranks(members: Array, observed: Array) -> Reliability:
+    """Count where observations rank among their members, in ten bins, and say whether the forecasts are reliable.
+
+    The ranks are those among the members themselves: a smoothed forecast is wider than its members, and would make a
+    reliable ensemble look too wide.
 
     Examples
     --------
-    >>> judge_pit(np.linspace(0.005, 0.995, 100)).sentence
+    >>> members = np.random.default_rng(1).normal(size=(100, 9))
+    >>> judge_ranks(members[:, 1:], members[:, 0]).sentence
     'The histogram is as flat as chance allows: the forecasts are reliable.'
     """
-    known = transforms[~np.isnan(transforms)]
+    known = relative_ranks(members, observed)
+    known = known[~np.isnan(known)]
     counts, _ = np.histogram(known, bins=_BINS, range=(0.0, 1.0))
     band = binom.ppf([0.025, 0.975], max(known.size, 1), 1.0 / _BINS)
-    return Pit(counts, known.size / _BINS, (float(band[0]), float(band[1])), _sentence(known))
+    return Reliability(counts, known.size / _BINS, (float(band[0]), float(band[1])), _sentence(known))
 
 
-def _sentence(transforms: Array) -> str:
-    if transforms.size < 2 * _BINS:
-        return f"{transforms.size} observations are too few to say whether the forecasts are reliable."
+def relative_ranks(members: Array, observed: Array) -> Array:
+    """Return ranks between 0 and 1, uniform if observation and members come from one distribution.
+
+    An observation with k of m members below it has a rank drawn between k / (m + 1) and (k + e + 1) / (m + 1), where e
+    members are equal to it; so ensembles of all sizes compare. The draws are the same in every call.
+
+    Parameters
+    ----------
+    members : array of shape (rows, members)
+        NaN where a member is missing.
+    observed : array of shape (rows,)
+        NaN where there is none.
+
+    Returns
+    -------
+    array of shape (rows,)
+        NaN where the observation is missing, or there are fewer than two members.
+    """
+    y = observed[:, None]
+    size, below, equal = (np.sum(kind, axis=1) for kind in (~np.isnan(members), members < y, members == y))
+    drawn = (below + (equal + 1) * np.random.default_rng(0).random(len(members))) / (size + 1)
+    return np.where(np.isnan(observed) | (size < 2), math.nan, drawn)
+
+
+def _sentence(ranks: Array) -> str:
+    if ranks.size < 2 * _BINS:
+        return f"{ranks.size} observations are too few to say whether the forecasts are reliable."
     # Mean and variance of a uniform distribution, with three standard errors of each.
-    slope = (transforms.mean() - 0.5) / math.sqrt(1.0 / 12.0 / transforms.size)
-    spread = (np.mean((transforms - 0.5) ** 2) - 1.0 / 12.0) / math.sqrt(1.0 / 180.0 / transforms.size)
+    slope = (ranks.mean() - 0.5) / math.sqrt(1.0 / 12.0 / ranks.size)
+    spread = (np.mean((ranks - 0.5) ** 2) - 1.0 / 12.0) / math.sqrt(1.0 / 180.0 / ranks.size)
     findings = []
     if abs(slope) > 3.0:
         findings.append(f"observations fall too often in the {'upper' if slope > 0 else 'lower'} half of the forecasts")

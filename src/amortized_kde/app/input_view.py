@@ -1,8 +1,8 @@
 """Fields for the numbers and their bounds: a box to paste into, a file, or an example; errors beside the fields."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,16 @@ import numpy as np
 import streamlit as st
 
 from amortized_kde._types import Array
+from amortized_kde.app.columns import Choice, read_choice
 from amortized_kde.app.curves import Limits
 from amortized_kde.app.examples import EXAMPLES
 from amortized_kde.app.pasted import Comma
 from amortized_kde.app.settings import SOURCES, read_limits
-from amortized_kde.app.state import forget, kept, remembered
-from amortized_kde.app.tables import Choice, Table, open_file, open_text, read_choice, sheets_of
-from amortized_kde.app.words import plain
+from amortized_kde.app.spreadsheets import sheet_names
+from amortized_kde.app.state import computed, forget, kept, remembered
+from amortized_kde.app.tables import Table, is_workbook, open_file, open_text, size_of
+from amortized_kde.app.words import escaped, plain
+from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.data.reading import read_bounds
 from amortized_kde.data.support import check_inside, working_domain
 from amortized_kde.errors import AmortizedKdeError
@@ -38,7 +41,7 @@ class Numbers:
 def show_error(error: AmortizedKdeError) -> None:
     """Show the error's sentence."""
     text = str(error)
-    st.error(text[:1].upper() + text[1:], icon=":material/error:")
+    st.error(escaped(text[:1].upper() + text[1:]), icon=":material/error:")
 
 
 def choose_numbers() -> Numbers | None:
@@ -60,7 +63,7 @@ def choose_numbers() -> Numbers | None:
     except AmortizedKdeError as error:
         show_error(error)
         return None
-    st.caption(f"Read {'; '.join(choice.remarks)}." if choice.remarks else f"{choice.values.size:,} values.")
+    st.caption(escaped(f"Read {'; '.join(choice.remarks)}." if choice.remarks else f"{choice.values.size:,} values."))
     return numbers
 
 
@@ -80,7 +83,8 @@ def _pasted() -> tuple[Hashable, Choice] | None:
         return None
     comma = _choose_comma() if "," in text else Comma.recognised
     key = ("pasted", st.session_state["pastes"], comma)
-    table = remembered(key, lambda: open_text(text, "the text", comma=comma))
+    work = partial(open_text, text, "the text", comma=comma)
+    table = remembered(key, lambda: _read(work, len(text)))
     return _choose_column(key, table)
 
 
@@ -134,12 +138,22 @@ def upload_table(label: str, name: str, *, help: str | None = None) -> tuple[Has
     if file.file_id != st.session_state.get(f"{name}_id"):
         st.session_state[f"{name}_id"] = file.file_id
         forget()
-    sheets = remembered(("sheets", file.file_id), lambda: sheets_of(file.getvalue(), file.name))
+    content, size = file.getvalue(), size_of(file.getvalue())
+    sheets = remembered(("sheets", file.file_id), lambda: _sheets(content, file.name, size))
     sheet = sheets[0] if sheets else None
     if len(sheets) > 1:
         sheet = st.selectbox("Sheet", sheets, key=f"sheet {file.file_id}")
     key = (name, file.file_id, sheet)
-    return key, remembered(key, lambda: open_file(file.getvalue(), file.name, sheet=sheet))
+    return key, remembered(key, lambda: _read(partial(open_file, content, file.name, sheet=sheet), size))
+
+
+def _sheets(content: bytes, name: str, size: int) -> tuple[str, ...]:
+    found: tuple[str, ...] = _read(partial(sheet_names, content, name), size) if is_workbook(content) else ()
+    return found
+
+
+def _read(work: Callable[[], Any], size: int) -> Any:
+    return computed(work, size=size, small=SMALL_FILE, doing="Reading")
 
 
 def _choose_column(key: Hashable, table: Table) -> tuple[Hashable, Choice]:
@@ -152,7 +166,9 @@ def _choose_column(key: Hashable, table: Table) -> tuple[Hashable, Choice]:
             format_func=lambda k: table.names[k] + ("" if k in table.numeric else " (no numbers)"),
             key=f"column {key}",
         )
-    return (key, index), remembered(("choice", key, index), lambda: read_choice(table, index))
+    return (key, index), remembered(
+        ("choice", key, index), lambda: _read(partial(read_choice, table, index), table.size)
+    )
 
 
 def _example() -> tuple[Hashable, Choice]:
@@ -165,7 +181,7 @@ def _example() -> tuple[Hashable, Choice]:
         on_change=_reset_bounds,
     )
     example = EXAMPLES[name]
-    st.caption(example.origin)
+    st.caption(escaped(example.origin))
     values = remembered(("example", name), example.values)
     return ("example", name), Choice(name, values, ())
 
@@ -185,7 +201,7 @@ def choose_bounds(numbers: Numbers | None) -> Limits | None:
         check_inside(points, limits)
         if points[0] < points[-1]:
             low, high = working_domain(points, limits)
-            st.caption(f"Working domain: {plain(low, 5)} to {plain(high, 5)}")
+            st.caption(escaped(f"Working domain: {plain(low, 5)} to {plain(high, 5)}"))
     except AmortizedKdeError as error:
         show_error(error)
         return None

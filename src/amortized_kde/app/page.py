@@ -5,9 +5,11 @@ from pathlib import Path
 import streamlit as st
 
 from amortized_kde.app.ensemble_view import show_ensembles
+from amortized_kde.app.input_view import show_error
 from amortized_kde.app.pictures import icon
 from amortized_kde.app.sample_view import show_sample
-from amortized_kde.app.state import begin, keep
+from amortized_kde.app.state import begin, keep, show_progress_here
+from amortized_kde.errors import AmortizedKdeError
 
 TABS = ("One sample", "Ensembles")
 
@@ -20,6 +22,7 @@ def show_page() -> None:
         "A trained network decides how much to smooth. Everything is computed where this page was started: your "
         "numbers are not stored, logged or sent anywhere else."
     )
+    show_progress_here()
     one, many = st.tabs(TABS, key="tab", on_change="rerun")
     with one:
         if one.open:
@@ -36,6 +39,8 @@ def run() -> None:
         begin()
         show_page()
         keep()
+    except AmortizedKdeError as error:
+        show_error(error)
     except Exception as error:
         st.error(
             f"Something went wrong that we did not foresee ({type(error).__name__}). Reload the page; if it happens "

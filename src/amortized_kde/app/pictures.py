@@ -1,4 +1,4 @@
-"""Pictures of a `Drawing` and of PIT values: interactive Altair charts, light or dark, and files to take away."""
+"""Pictures of a `Drawing` and of ranks: interactive Altair charts, light or dark, and files to take away."""
 
 from collections.abc import Sequence
 from html import escape
@@ -142,8 +142,9 @@ def _bounds(drawing: Drawing, x: Any, *, dark: bool) -> Any:
 
 def _pointer(drawing: Drawing, x: Any, *, dark: bool) -> Any:
     """Draw a line at the nearest grid point, with the values there as a tooltip."""
+    # A visitor's name is no title here: "image" would be shown as a picture.
     columns = {f"c{k}": curve for k, curve in enumerate(drawing.curves.values())}
-    tips = [alt.Tooltip("x:Q", title=drawing.name, format=".5~g")]
+    tips = [alt.Tooltip("x:Q", title="value", format=".5~g")]
     tips += [alt.Tooltip(f"c{k}:Q", title=name, format=".4~g") for k, name in enumerate(drawing.curves)]
     near = alt.selection_point(nearest=True, on="pointermove", clear="pointerout", fields=["x"], empty=False)
     return (
@@ -154,14 +155,12 @@ def _pointer(drawing: Drawing, x: Any, *, dark: bool) -> Any:
     )
 
 
-def pit_chart(counts: Any, expected: float, band: tuple[float, float], *, dark: bool) -> Any:
-    """Draw a histogram of PIT values, the expected count of a bin, and the interval of 95 % of counts."""
+def rank_chart(counts: Any, expected: float, band: tuple[float, float], *, dark: bool) -> Any:
+    """Draw a histogram of ranks, the expected count of a bin, and the interval of 95 % of counts."""
     edges = np.linspace(0.0, 1.0, len(counts) + 1)
     frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
     top = 1.1 * max(float(frame["count"].max()), band[1])
-    across = alt.X(
-        "from:Q", scale=alt.Scale(domain=[0.0, 1.0]), title="where the observation fell in its forecast (PIT)"
-    )
+    across = alt.X("from:Q", scale=alt.Scale(domain=[0.0, 1.0]), title="rank of the observation among its members")
     bars = (
         alt.Chart(frame)
         .mark_rect(color=colours(1, dark=dark)[0], opacity=0.75, stroke="white", strokeWidth=0.5)

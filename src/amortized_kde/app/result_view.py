@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,16 @@ from amortized_kde.app.curves import Drawing, Limits
 from amortized_kde.app.input_view import Numbers, show_error, type_interval
 from amortized_kde.app.pictures import picture
 from amortized_kde.app.settings import link, read_percentages
-from amortized_kde.app.state import current, kept, remembered
-from amortized_kde.app.words import NUMBERS_FILE, command_line, digits_for, numbers_csv, plain, python_lines
+from amortized_kde.app.state import computed, current, kept, remembered
+from amortized_kde.app.words import (
+    NUMBERS_FILE,
+    command_line,
+    digits_for,
+    escaped,
+    numbers_csv,
+    plain,
+    python_lines,
+)
 from amortized_kde.density import KernelDensity, Modes
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.integrations.tables import density_csv
@@ -21,18 +30,13 @@ from amortized_kde.integrations.tables import density_csv
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """The density in detail: its method, the factor of its bandwidths, its name in the picture, and itself."""
+    """The density in detail: its method, the factor of its bandwidths, its name, itself, and its modes."""
 
     method: str
     factor: float
     label: str
     density: KernelDensity
-
-
-def modes_of(density: KernelDensity) -> Modes:
-    """Return the modes of a density, found once."""
-    # The density is kept with them, so that no other one gets its id.
-    return remembered(("modes", id(density)), lambda: (density, density.modes()), size=density.points.size)[1]
+    modes: Modes
 
 
 def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown: Shown) -> None:
@@ -40,15 +44,16 @@ def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown
     names = tuple(one.method for one in fitted)
     st.subheader("Which method fits best?", anchor=False)
     place = st.empty()
+    work = partial(score_methods, numbers.points, names, bounds)
     with place, st.spinner("Scoring held-out values …"):
         scores = remembered(
-            ("scores", numbers.key, bounds, names), lambda: score_methods(numbers.points, names, bounds)
+            ("scores", numbers.key, bounds, names), lambda: computed(work, size=numbers.points.size, doing="Scoring")
         )
         rows = [_row(one, scores) for one in _ranked(fitted, scores)]
         if shown.factor != 1.0:
             rows.append(_row_by_hand(numbers, bounds, shown, scores))
     place.table(pd.DataFrame(rows), hide_index=True, border="horizontal", alt="Methods with their held-out scores")
-    st.caption(f"{scores.protocol[0].upper()}{scores.protocol[1:]}, in bits: lower is better.")
+    st.caption(escaped(f"{scores.protocol[0].upper()}{scores.protocol[1:]}, in bits: lower is better."))
     _remark(fitted, scores)
 
 
@@ -70,36 +75,39 @@ def _row(one: Fitted, scores: Scores) -> dict[str, str]:
         to_best = f"+{_bits(scored.difference.value)} ± {_bits(scored.difference.standard_error)}"
         if next(iter(scores.rows)) == one.method:
             to_best = "best"
-    return _cells(one.method, one.density, score, to_best)
+    return _cells(one.method, one.density, one.modes, score, to_best)
 
 
-def _cells(label: str, density: KernelDensity | None, score: str, to_best: str) -> dict[str, str]:
+def _cells(label: str, density: KernelDensity | None, modes: Modes | None, score: str, to_best: str) -> dict[str, str]:
     return {
         "Method": label,
         "Bandwidth": "–" if density is None else f"{density.bandwidth:.4g}",
         "Score, bits": score,
         "To best": to_best,
-        "Modes": "–" if density is None else f"{len(modes_of(density))}",
+        "Modes": "–" if modes is None else f"{len(modes)}",
     }
 
 
 def _row_by_hand(numbers: Numbers, bounds: Limits, shown: Shown, scores: Scores) -> dict[str, str]:
     key = ("score by hand", numbers.key, bounds, shown.method, shown.factor)
-    score = remembered(key, lambda: score_by_hand(numbers.points, shown.method, bounds, shown.factor))
+    work = partial(score_by_hand, numbers.points, shown.method, bounds, shown.factor)
+    score = remembered(key, lambda: computed(work, size=numbers.points.size, doing="Scoring"))
     first = next(iter(scores.rows.values()), None)
     best = first.score.value if first and first.score else np.nan
     if score is None:
-        return _cells(shown.label, shown.density, "–", "–")
-    return _cells(shown.label, shown.density, _bits(score), f"{'+' if score >= best else ''}{_bits(score - best)}")
+        return _cells(shown.label, shown.density, shown.modes, "–", "–")
+    return _cells(
+        shown.label, shown.density, shown.modes, _bits(score), f"{'+' if score >= best else ''}{_bits(score - best)}"
+    )
 
 
 def _remark(fitted: Sequence[Fitted], scores: Scores) -> None:
     for one in fitted:
         scored = scores.rows.get(one.method)
-        remarks = (one.failure, scored.failure, scored.note) if scored is not None else (one.failure,)
+        remarks = (one.failure, one.note, *((scored.failure, scored.note) if scored is not None else ()))
         for text in dict.fromkeys(remarks):
             if text is not None:
-                st.caption(f"`{one.method}`: {text.removeprefix(f'{one.method}: ')}")
+                st.caption(f"`{one.method}`: {escaped(text.removeprefix(f'{one.method}: '))}")
 
 
 def show_details(numbers: Numbers, shown: Shown) -> None:

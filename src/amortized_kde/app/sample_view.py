@@ -1,17 +1,26 @@
 """The tab for one sample: fields on the left, the picture and the results on the right."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
-from amortized_kde.app.comparing import Fitted, check_spread, fit_methods, how_unlike, method_names
+from amortized_kde.app.comparing import (
+    Fitted,
+    change_by_hand,
+    check_spread,
+    expected_seconds,
+    fit_method,
+    how_unlike,
+    method_names,
+)
 from amortized_kde.app.curves import Drawing, Limits, compute_drawing, is_spread_out
 from amortized_kde.app.input_view import Numbers, choose_bounds, choose_numbers
 from amortized_kde.app.pictures import density_chart, legend_html
-from amortized_kde.app.result_view import Shown, modes_of, show_details, show_table, show_takeaway
+from amortized_kde.app.result_view import Shown, show_details, show_table, show_takeaway
 from amortized_kde.app.settings import FACTORS, VIEWS
-from amortized_kde.app.state import kept, remembered
-from amortized_kde.app.words import describe
+from amortized_kde.app.state import computed, kept, remembered
+from amortized_kde.app.words import describe, escaped
 from amortized_kde.density import KernelDensity
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.estimate import DEFAULT_METHOD
@@ -60,22 +69,22 @@ def _show(numbers: Numbers, bounds: Limits, methods: Sequence[str]) -> None:
     try:
         check_spread(numbers.points)
     except AmortizedKdeError as error:
-        st.error(f"There is no density: {error}", icon=":material/error:")
+        st.error(escaped(f"There is no density: {error}"), icon=":material/error:")
         return
     with st.spinner("Estimating …"):
         fitted = [_fit(numbers, bounds, method) for method in methods]
     densities = {one.method: one.density for one in fitted if one.density is not None}
     if not densities:
-        st.error(f"No method has an answer. {fitted[0].method}: {fitted[0].failure}", icon=":material/error:")
+        st.error(escaped(f"No method has an answer. {fitted[0].method}: {fitted[0].failure}"), icon=":material/error:")
         return
     # Containers again: remarks below the table come and go.
     sentence, picture, below, table, details, takeaway = (st.container() for _ in range(6))
     with below:
-        shown = _choose_shown(numbers, bounds, densities)
+        shown = _choose_shown(numbers, bounds, {one.method: one for one in fitted if one.density is not None})
     with picture:
         drawing = _draw(numbers, bounds, {**densities, shown.label: shown.density})
     with sentence:
-        _describe(numbers, bounds, densities)
+        _describe(numbers, bounds, fitted)
     with table:
         show_table(numbers, bounds, fitted, shown)
     with details:
@@ -85,13 +94,21 @@ def _show(numbers: Numbers, bounds: Limits, methods: Sequence[str]) -> None:
 
 
 def _fit(numbers: Numbers, bounds: Limits, method: str) -> Fitted:
-    key = ("fit", numbers.key, bounds, method)
-    return remembered(key, lambda: fit_methods(numbers.points, [method], bounds)[0], size=numbers.points.size)
+    size = numbers.points.size
+
+    def fit() -> Fitted:
+        work = partial(fit_method, numbers.points, method, bounds)
+        try:
+            return computed(work, size=size, doing=f"Estimating by {method}", about=expected_seconds(method, size))
+        except AmortizedKdeError as error:
+            return Fitted(method, None, str(error))
+
+    return remembered(("fit", numbers.key, bounds, method), fit, size=size)
 
 
-def _choose_shown(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> Shown:
+def _choose_shown(numbers: Numbers, bounds: Limits, fitted: dict[str, Fitted]) -> Shown:
     """Let the visitor choose a method and change its bandwidths."""
-    names = list(densities)
+    names = list(fitted)
     if st.session_state.get("method") not in names:
         st.session_state["method"] = names[0]
     left, right = st.columns([2, 3], gap="medium")
@@ -102,7 +119,9 @@ def _choose_shown(numbers: Numbers, bounds: Limits, densities: dict[str, KernelD
         key="method",
         help="The method whose results are shown, changed by hand and taken away below.",
     )
-    density = densities[method]
+    density, modes = fitted[method].density, fitted[method].modes
+    assert density is not None
+    assert modes is not None
     factor = right.select_slider(
         "Bandwidth by hand",
         FACTORS,
@@ -113,18 +132,20 @@ def _choose_shown(numbers: Numbers, bounds: Limits, densities: dict[str, KernelD
         "rougher, to the right smoother.",
     )
     if factor == 1.0:
-        return Shown(method, 1.0, method, density)
+        return Shown(method, 1.0, method, density, modes)
+    work, size = partial(change_by_hand, density, factor), numbers.points.size
     key = ("by hand", numbers.key, bounds, method, factor)
-    moved = remembered(key, lambda: density.smoothed(factor), size=numbers.points.size)
-    return Shown(method, factor, f"{method} × {factor:g}", moved)
+    moved = remembered(key, lambda: computed(work, size=size, doing="Smoothing"), size=size)
+    return Shown(method, factor, f"{method} × {factor:g}", *moved)
 
 
-def _describe(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> None:
+def _describe(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted]) -> None:
     """Describe the sample by the density of the default method, or else of the first."""
-    density = densities.get(DEFAULT_METHOD) or next(iter(densities.values()))
+    modes = {one.method: one.modes for one in fitted if one.modes is not None}
+    places = (modes.get(DEFAULT_METHOD) or next(iter(modes.values()))).places
     ways = remembered(("ways", numbers.key, bounds), lambda: how_unlike(numbers.points, bounds))
-    text = describe(numbers.points, modes_of(density).places, bounds, ways)
-    (st.warning if ways else st.success)(text, icon=":material/format_quote:")
+    text = describe(numbers.points, places, bounds, ways)
+    (st.warning if ways else st.success)(escaped(text), icon=":material/format_quote:")
 
 
 def _draw(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> Drawing:

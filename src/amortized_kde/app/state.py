@@ -12,12 +12,14 @@ from typing import TypeVar, cast
 import streamlit as st
 
 from amortized_kde.app.settings import Settings, from_query, to_query
+from amortized_kde.app.words import escaped
+from amortized_kde.app.work import SMALL_SAMPLE, WORKER
 
 Result = TypeVar("Result")
 
-_SETTINGS, _RESULTS = "settings", "results"
-# Results that are kept. Densities of a million values take a hundred megabytes each.
-_MOST, _MOST_LARGE, _LARGE = 60, 8, 100_000
+_SETTINGS, _RESULTS, _PROGRESS = "settings", "results", "progress"
+# Results that are kept. Densities of a million values take 20 megabytes each, and there are 13 methods.
+_MOST, _MOST_LARGE, _LARGE = 60, 24, 100_000
 
 
 def begin() -> None:
@@ -63,6 +65,32 @@ def remembered(key: Hashable, compute: Callable[[], Result], *, size: int = 0) -
     while len(results) > (_MOST_LARGE if size > _LARGE else _MOST):
         results.popitem(last=False)
     return cast(Result, results[key])
+
+
+def computed(
+    work: Callable[[], Result], *, size: int, small: int = SMALL_SAMPLE, doing: str, about: float = 0.0
+) -> Result:
+    """Return what `work` returns; from the worker's process if `size` is above `small`, and with the time shown.
+
+    Whatever Streamlit shows raises if the visitor left or changed a field, which ends the work.
+    """
+    if size <= small:
+        return work()
+    place = st.session_state[_PROGRESS]
+    expected = f", about {about:.0f} s in all" if about >= 2.0 else ""
+
+    def wait(seconds: float) -> None:
+        place.caption(escaped(f"{doing}: {seconds:.0f} s so far{expected}."))
+
+    try:
+        return WORKER.run(work, wait=wait)
+    finally:
+        place.empty()
+
+
+def show_progress_here() -> None:
+    """Reserve the place where `computed` shows the time."""
+    st.session_state[_PROGRESS] = st.empty()
 
 
 def forget() -> None:

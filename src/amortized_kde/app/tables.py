@@ -4,15 +4,16 @@ No content is executed, and none is stored.
 """
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from functools import partial
 
 from amortized_kde._types import Array
 from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwrap
-from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names
-from amortized_kde.data.reading import LARGEST_VALUE
+from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names, unpacked_size
+from amortized_kde.app.words import one_line
+from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.errors import InvalidSampleError, UnreadableFileError
 from amortized_kde.integrations.table_formats import (
     PARQUET_MAGIC,
@@ -23,8 +24,6 @@ from amortized_kde.integrations.table_formats import (
     numbers_of_text,
 )
 
-# A larger sample could not be sent and drawn in the seconds that a visitor waits.
-MOST_VALUES = 1_000_000
 # The first entry where numbers have no header: those of all columns.
 TOGETHER = "all numbers together"
 # Characters that decide whether there is a header, and whether a file is text.
@@ -45,6 +44,8 @@ class Table:
         The columns.
     numeric : tuple of int
         Positions of the columns that hold numbers.
+    mixed : tuple of int
+        Positions of other columns, at least half of which are numbers.
     remarks : tuple of str
         What was recognised.
     numbers : callable
@@ -52,6 +53,8 @@ class Table:
         column holds something else.
     whole : bool
         Whether all numbers together are offered before single columns.
+    size : int
+        Characters or bytes that `numbers` reads.
     """
 
     names: tuple[str, ...]
@@ -59,26 +62,14 @@ class Table:
     remarks: tuple[str, ...]
     numbers: Callable[[int], tuple[Array, tuple[str, ...]]]
     whole: bool = False
+    mixed: tuple[int, ...] = ()
+    size: int = 0
 
     @property
     def first(self) -> int:
         """Position of the column to offer first."""
         candidates = [k for k in self.numeric if self.whole or self.names[k] != TOGETHER]
         return candidates[0] if candidates else 0
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """A sample: the column's name, its finite values in order, and remarks for the visitor."""
-
-    name: str
-    values: Array
-    remarks: tuple[str, ...]
-
-
-def sheets_of(content: bytes, name: str) -> tuple[str, ...]:
-    """Return the names of a workbook's sheets, none for another kind of file; raise as `open_file` does."""
-    return sheet_names(content, name) if content.startswith(ZIP_MAGIC) else ()
 
 
 def open_file(content: bytes, name: str, *, sheet: str | None = None) -> Table:
@@ -109,9 +100,9 @@ def open_file(content: bytes, name: str, *, sheet: str | None = None) -> Table:
         raise InvalidSampleError(f"{name} is empty; choose another file.")
     if content.startswith(PARQUET_MAGIC):
         return _open_parquet(content, name)
-    if content.startswith(ZIP_MAGIC):
+    if is_workbook(content):
         found = open_sheet(content, name, sheet or sheet_names(content, name)[0])
-        return Table(found.names, found.numeric, found.remarks, found.numbers)
+        return Table(_tidy(found.names), found.numeric, found.remarks, found.numbers, mixed=found.mixed)
     if content.startswith(OLD_MAGIC):
         raise UnreadableFileError(
             f"{name} is an old .xls file or protected by a password; save it as .xlsx without one, or as CSV."
@@ -170,12 +161,29 @@ def _open_table(text: str, name: str, remarks: tuple[str, ...]) -> Table:
         remarked = []
     if columns.delimiter != "," and re.search(r"\d,\d", text[:_PREVIEW]):
         remarked.append("with decimal commas")
+    numbers = partial(_text_numbers, text, name, remarked)
+    mixed = _mixed(text, columns)
+    return Table(_tidy(columns.names), columns.numeric, remarks, numbers, mixed=mixed, size=len(text))
 
-    def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
-        read = numbers_of_text(text, name, index)
-        return read, (f"{read.size:,} rows", *remarked)
 
-    return Table(columns.names, columns.numeric, remarks, numbers)
+def _text_numbers(text: str, name: str, remarks: Sequence[str], index: int) -> tuple[Array, tuple[str, ...]]:
+    read = numbers_of_text(text, name, index)
+    return read, (f"{read.size:,} rows", *remarks)
+
+
+def _mixed(text: str, columns: Columns) -> tuple[int, ...]:
+    """Return the positions of columns of words, at least half of which are numbers in the first rows."""
+    rows = [line.split(columns.delimiter) for line in text[:_PREVIEW].splitlines()[1:]]
+    found = []
+    for k in set(range(len(columns.names))) - set(columns.numeric):
+        cells = [row[k] for row in rows if k < len(row)]
+        if 2 * sum(map(is_number, cells)) >= len(cells) > 0:
+            found.append(k)
+    return tuple(found)
+
+
+def _tidy(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(one_line(name) for name in names)
 
 
 def _check_numeric(columns: Columns, name: str) -> None:
@@ -186,24 +194,43 @@ def _check_numeric(columns: Columns, name: str) -> None:
 def _open_numbers(pasted: Pasted, remarks: tuple[str, ...], *, whole: bool) -> Table:
     """Offer numbers without a header all together, and by column if all lines are equally long."""
     names = (TOGETHER, *(f"column {k}" for k in range(1, pasted.across + 1) if pasted.across > 1))
+    return Table(names, tuple(range(len(names))), remarks, partial(_pasted_numbers, pasted), whole)
 
-    def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
-        if index == 0:
-            return pasted.numbers, pasted.remarks
-        return pasted.numbers.reshape(-1, pasted.across)[:, index - 1].copy(), pasted.remarks
 
-    return Table(names, tuple(range(len(names))), remarks, numbers, whole)
+def _pasted_numbers(pasted: Pasted, index: int) -> tuple[Array, tuple[str, ...]]:
+    if index == 0:
+        return pasted.numbers, pasted.remarks
+    return pasted.numbers.reshape(-1, pasted.across)[:, index - 1].copy(), pasted.remarks
 
 
 def _open_parquet(content: bytes, name: str) -> Table:
     columns = columns_of_parquet(content, name)
     _check_numeric(columns, name)
+    return Table(
+        _tidy(columns.names), columns.numeric, (), partial(_parquet_numbers, content, name), size=_unpacks_to(content)
+    )
 
-    def numbers(index: int) -> tuple[Array, tuple[str, ...]]:
-        read = numbers_of_parquet(content, name, index)
-        return read, (f"{read.size:,} rows",)
 
-    return Table(columns.names, columns.numeric, (), numbers)
+def _parquet_numbers(content: bytes, name: str, index: int) -> tuple[Array, tuple[str, ...]]:
+    read = numbers_of_parquet(content, name, index)
+    return read, (f"{read.size:,} rows",)
+
+
+def _unpacks_to(content: bytes) -> int:
+    # Parquet can repeat a value any number of times in a few bytes.
+    return sys.maxsize if content.startswith(PARQUET_MAGIC) else len(content)
+
+
+def is_workbook(content: bytes) -> bool:
+    """Whether a file is an archive, as Excel's workbooks are."""
+    return content.startswith(ZIP_MAGIC)
+
+
+def size_of(content: bytes) -> int:
+    """Return about how many bytes reading a file takes, without reading it."""
+    if is_workbook(content) and len(content) <= SMALL_FILE:
+        return max(len(content), unpacked_size(content))
+    return _unpacks_to(content)
 
 
 def _decode(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
@@ -223,49 +250,3 @@ def _decode(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
             f"{name} is neither text, nor an Excel workbook, nor a Parquet file; save the numbers as CSV in UTF-8."
         )
     return text, remarks
-
-
-def read_choice(table: Table, index: int) -> Choice:
-    """Read a column as a sample; missing values are left out, with a remark.
-
-    Raises
-    ------
-    InvalidSampleError
-        If it has no numbers, too many, or cells that are not numbers.
-    """
-    name = table.names[index]
-    numbers, remarks = table.numbers(index)
-    missing = np.isnan(numbers)
-    values = numbers[~missing]
-    if values.size == 0:
-        raise InvalidSampleError(
-            "all values are missing; at least two are needed."
-            if name == TOGETHER
-            else f"column {name!r} has no numbers; choose another one."
-        )
-    _check_values(values, [name])
-    left_out = (f"{int(missing.sum()):,} missing left out",) if missing.any() else ()
-    return Choice("value" if name == TOGETHER else name, values, (*table.remarks, *remarks, *left_out))
-
-
-def read_rows(table: Table, columns: Sequence[int]) -> Array:
-    """Read several columns side by side, shape (rows, columns), NaN where a value is missing; raise as above."""
-    rows = np.column_stack([table.numbers(index)[0] for index in columns])
-    _check_values(rows, [table.names[index] for index in columns])
-    return rows
-
-
-def _check_values(values: Array, names: Sequence[str]) -> None:
-    """Raise `InvalidSampleError` if there are too many values, or one is too large to compute with."""
-    if values.size > MOST_VALUES:
-        raise InvalidSampleError(
-            f"there are {values.size:,} values, and this page takes up to {MOST_VALUES:,}; "
-            "the library and the command line take more."
-        )
-    for name, column in zip(names, np.atleast_2d(values.T), strict=True):
-        outside = np.flatnonzero(np.abs(column) > LARGEST_VALUE)
-        if outside.size:
-            raise InvalidSampleError(
-                f"{column[outside[0]]} in column {name!r} is not within ±{LARGEST_VALUE:g} "
-                f"({outside.size} such in all); remove it."
-            )

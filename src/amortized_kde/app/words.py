@@ -6,6 +6,7 @@ Code and commands to take away read ``numbers.csv``, which the page offers too, 
 import csv
 import io
 import math
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,39 @@ _FEW_DIFFERENT = 0.5
 _LOPSIDED = 0.25
 # The central 99 % over the central 50 %: 3.8 for a normal distribution, 16 for Student's t with 1.5 degrees of freedom.
 _FAR_OUT = 9.0
+
+# Longer texts are cut: a file can have names of any length.
+_LONGEST_NAME, _LONGEST_TEXT = 80, 1000
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+# Addresses become links, and names between colons pictures, even where every mark is escaped.
+_INSIDE_ADDRESS = re.compile(r"(?<=[:@])(?=\S)|(?<=www)(?=\.)", re.IGNORECASE)
+_WORD_JOINER = "\u2060"
+
+
+def one_line(text: str, most: int = _LONGEST_NAME) -> str:
+    r"""Return a text without line ends and invisible characters, cut to `most` characters.
+
+    Examples
+    --------
+    >>> one_line("a\n b\u202ec"), one_line("abcdef", 4)
+    ('a b c', 'abc…')
+    """
+    # Cut first, since a text can have megabytes.
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * most]).split())
+    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1] + "…"
+
+
+def escaped(text: str) -> str:
+    r"""Return Markdown that shows a text as it is, on one line: no formatting, links, formulas or pictures.
+
+    Everything on the page that can contain a visitor's words goes through this.
+
+    Examples
+    --------
+    >>> escaped("![y](x)"), escaped("a: b\n# c")
+    ('\\!\\[y\\]\\(x\\)', 'a\\: b \\# c')
+    """
+    return _PUNCTUATION.sub(r"\\\1", _INSIDE_ADDRESS.sub(_WORD_JOINER, one_line(text, _LONGEST_TEXT)))
 
 
 def describe(points: Array, modes: Array, bounds: Limits, ways: Sequence[str]) -> str:

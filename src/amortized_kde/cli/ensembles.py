@@ -15,6 +15,7 @@ from amortized_kde.cli.options import (
     Observations,
     ObservedVariable,
     Overwrite,
+    Resolution,
     Threads,
     Variable,
     check_bandwidth,
@@ -26,6 +27,9 @@ from amortized_kde.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from amortized_kde.ensembles.calibration import Calibration
+    from amortized_kde.integrations.xarray.survey import Survey
 
 # Quantiles that are written if no option asks for anything else.
 _USUAL = "0.1,0.5,0.9"
@@ -48,6 +52,7 @@ def ensemble(
     member_dim: MemberDim = None,
     bounds: BoundsPair = None,
     atoms: Atoms = None,
+    resolution: Resolution = None,
     climatology: Annotated[
         str | None,
         typer.Option("--climatology", metavar="FILE", help="Past values, for cells whose members are all at atoms."),
@@ -72,7 +77,7 @@ def ensemble(
     """Turn a file of forecast ensembles into quantiles, probabilities and, with --obs or --obs-var, scores."""
     from amortized_kde.ensembles.options import find_calibration
     from amortized_kde.integrations.xarray import files
-    from amortized_kde.integrations.xarray.checks import find_member_dim
+    from amortized_kde.integrations.xarray.checks import check_members, find_member_dim
     from amortized_kde.integrations.xarray.survey import survey as survey_file
 
     check_bandwidth(method, bandwidth)
@@ -81,6 +86,7 @@ def ensemble(
     files.check_target(out, overwrite=overwrite, sources=sources)
     x = files.open_ensembles(file, var, member_dim)
     dim = find_member_dim(x, member_dim)
+    check_members(x, dim)
     truth = files.open_observations(obs or file, obs_var, x, dim) if obs or obs_var else None
     options: dict[str, Any] = {"bounds": read_limits(bounds), "atoms": read_numbers_list(atoms, "--atoms")}
     options |= {"method": method, "bandwidth": bandwidth}
@@ -92,8 +98,9 @@ def ensemble(
         options["covariates"] = files.read_covariates(file, calibration.needs, x)
     if climatology is not None:
         options["climatology"] = files.open_observations(climatology, obs_var, x, dim).values
-    results = _results(x, dim, truth, wanted, seed, options)
     survey = survey_file(x, truth, dim, bounds=options["bounds"], atoms=options["atoms"])
+    unit, notes = _resolution(resolution, calibration, survey)
+    results = _results(x, dim, truth, wanted, (seed, unit), options)
     _write(results, out, threads)
     facts = {
         "file": file,
@@ -101,15 +108,16 @@ def ensemble(
         "members": x.sizes[dim],
         "method": str(results[0].attrs["akde_method"]),
         "bounds": options["bounds"] or (None, None),
+        **({} if truth is None else {"resolution": unit or "exact"}),
         **survey.counts,
         **_summarise(x, truth, out, results),
         "files": [out],
     }
     if as_json:
-        print_json({**facts, "notes": list(survey.notes)})
+        print_json({**facts, "notes": notes})
         return
     print_facts(facts)
-    for note in survey.notes:
+    for note in notes:
         typer.echo(f"note: {note}")
 
 
@@ -121,22 +129,36 @@ def _read_wanted(quantiles: str | None, above: str | None, below: str | None, *,
     return _Wanted(read_numbers_list(quantiles or (_USUAL if nothing else None), "--quantiles"), *levels)
 
 
+def _resolution(given: float | None, calibration: "Calibration | None", survey: "Survey") -> tuple[float, list[str]]:
+    """Return the unit of rounded observations, that of the model or found if not given; and notes for the user."""
+    if given is not None:
+        return given, list(survey.notes)
+    if calibration is not None:
+        return calibration.resolution, list(survey.notes)
+    if survey.resolution == 0.0:
+        return 0.0, list(survey.notes)
+    found = f"observations look rounded to {survey.resolution:g}; scoring the rounded cells. Pass --resolution 0 to "
+    return survey.resolution, [*survey.notes, found + "treat them as exact."]
+
+
 def _results(
     x: "xr.DataArray",
     dim: Any,
     truth: "xr.DataArray | None",
     wanted: _Wanted,
-    seed: int,
+    scoring: tuple[int, float],
     options: dict[str, Any],
 ) -> "list[xr.DataArray]":
     """Return all results, not yet computed; those with one number per cell come first."""
     import amortized_kde.integrations.xarray as labelled
 
+    seed, unit = scoring
     results: list[Any] = []
     if truth is not None:
-        results.append(labelled.log_scores(x, truth, dim, **options))
+        results.append(labelled.log_scores(x, truth, dim, resolution=unit, **options))
         if options["atoms"]:
-            results.extend(labelled.log_score_parts(x, truth, dim, **options).data_vars.values())
+            parts = labelled.log_score_parts(x, truth, dim, resolution=unit, **options)
+            results.extend(parts.data_vars.values())
         results.append(labelled.crps(x, truth, dim, **options))
         results.append(labelled.pit(x, truth, dim, seed=seed, **options))
         results.append(labelled.rank_histogram(x, truth, dim, seed=seed))

@@ -39,6 +39,10 @@ MemberDim = Annotated[
     typer.Option("--member-dim", metavar="NAME", help="Dimension of the members; default: member, number and others."),
 ]
 TimeDim = Annotated[str, typer.Option("--time-dim", metavar="NAME", help="Dimension of time.")]
+Resolution = Annotated[
+    float | None,
+    typer.Option("--resolution", metavar="R", min=0.0, help="Unit of rounded observations; 0: exact; default: found."),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 Threads = Annotated[

@@ -4,7 +4,6 @@ import os
 import socket
 import sys
 import threading
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,17 +14,17 @@ _FIRST_PORT = 8501
 _MOST_MEGABYTES = 100
 # Streamlit's options: send nothing, write nothing to the home folder, show no data in errors.
 _OPTIONS = {
-    "browser.gatherUsageStats": "false",
+    "browser.gatherUsageStats": False,
     "client.showErrorDetails": "none",
     "client.toolbarMode": "minimal",
-    "runner.magicEnabled": "false",
+    "runner.magicEnabled": False,
     "server.fileWatcherType": "none",
     # Otherwise Streamlit asks for an e-mail address when it first starts.
-    "server.headless": "true",
-    "server.maxUploadSize": str(_MOST_MEGABYTES),
+    "server.headless": True,
+    "server.maxUploadSize": _MOST_MEGABYTES,
     "logger.level": "error",
     # Fields have their settings both as state and as default (app/state.py).
-    "global.disableWidgetStateDuplicationWarning": "true",
+    "global.disableWidgetStateDuplicationWarning": True,
     # Blue: the default red looks like an error.
     "theme.light.primaryColor": "#0072B2",
     "theme.dark.primaryColor": "#2A80B9",
@@ -50,7 +49,8 @@ def app(
         import altair  # noqa: F401
         import openpyxl  # noqa: F401
         from starlette.formparsers import MultiPartParser
-        from streamlit.web.cli import main
+
+        from amortized_kde.app.server import serve
     except ImportError as error:
         raise MissingExtraError(
             f"the web page needs {error.name}; install it with: pip install 'amortized-kde[app]'"
@@ -62,9 +62,7 @@ def app(
     typer.echo(f"The page is at {url} (stop it with Ctrl-C)")
     # Compiling and loading takes seconds, which the first visitor need not wait for.
     threading.Thread(target=_prepare, args=(url if _wants_browser(show) else None,), daemon=True).start()
-    page = Path(__file__).parents[1] / "app" / "page.py"
-    given = {**_OPTIONS, "server.address": address, "server.port": str(free)}
-    main(["run", str(page), *(f"--{name}={value}" for name, value in given.items())], prog_name="streamlit")
+    serve({**_OPTIONS, "server.address": address, "server.port": free})
 
 
 def _free_port(address: str, port: int | None) -> int:
@@ -91,5 +89,7 @@ def _prepare(url: str | None) -> None:
 
         webbrowser.open(url)
     from amortized_kde.app.comparing import warm_up
+    from amortized_kde.app.work import WORKER
 
+    WORKER.start()
     warm_up()

@@ -15,6 +15,7 @@ from amortized_kde.cli.options import (
     Observations,
     ObservedVariable,
     Overwrite,
+    Resolution,
     TimeDim,
     Variable,
     read_limits,
@@ -63,12 +64,7 @@ def train(
     time_dim: TimeDim = "time",
     bounds: BoundsPair = None,
     atoms: Atoms = None,
-    resolution: Annotated[
-        float | None,
-        typer.Option(
-            "--resolution", metavar="R", min=0.0, help="Unit of rounded observations; 0: exact; default: found."
-        ),
-    ] = None,
+    resolution: Resolution = None,
     covariates: Annotated[
         str | None, typer.Option("--covariates", metavar="NAME,...", help="Variables that the correction may use.")
     ] = None,

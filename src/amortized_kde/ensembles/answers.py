@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from amortized_kde._outcome import OK, Selection
 from amortized_kde._types import Array, Index
+from amortized_kde.data.reading import read_bounds
 from amortized_kde.data.sample import Samples
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.ensembles.estimates import Estimates, estimate_runs
@@ -84,24 +85,24 @@ def atom_probabilities(x: Members, *, options: Options) -> Array:
     return _atom_probability(ensembles)[0].reshape(*ensembles.shape, options.atoms.size)
 
 
-def log_scores(x: Members, obs: ArrayLike, *, options: Options) -> Array:
+def log_scores(x: Members, obs: ArrayLike, *, options: Options, resolution: float = 0.0) -> Array:
     """Return logarithmic scores in bits."""
     ensembles = read_ensembles(x, options)
-    occurrence, amount, codes = score_parts_of(ensembles, read_observations(obs, ensembles))
+    occurrence, amount, codes = score_parts_of(ensembles, read_observations(obs, ensembles), resolution)
     return _warned(ensembles, codes, occurrence + amount, ensembles.shape)
 
 
-def score_parts(x: Members, obs: ArrayLike, *, options: Options) -> tuple[Array, Array]:
+def score_parts(x: Members, obs: ArrayLike, *, options: Options, resolution: float = 0.0) -> tuple[Array, Array]:
     """Return the two parts of logarithmic scores in bits: of the atoms, and of the density elsewhere."""
     ensembles = read_ensembles(x, options)
-    occurrence, amount, codes = score_parts_of(ensembles, read_observations(obs, ensembles))
+    occurrence, amount, codes = score_parts_of(ensembles, read_observations(obs, ensembles), resolution)
     return _warned(ensembles, codes, occurrence, ensembles.shape), amount.reshape(ensembles.shape)
 
 
-def score_parts_of(ensembles: Ensembles, y: Array) -> tuple[Array, Array, Index]:
+def score_parts_of(ensembles: Ensembles, y: Array, resolution: float = 0.0) -> tuple[Array, Array, Index]:
     """Return the two parts of the scores of ensembles already read, (cells,) each, and the cells' codes."""
-    log, codes = _log_density(ensembles, y[:, None])
-    amount, missing = -log[:, 0] / _LN2, ensembles.invalid | np.isnan(y)
+    log, codes = _log_mean_density(ensembles, y, check_resolution(resolution))
+    amount, missing = -log / _LN2, ensembles.invalid | np.isnan(y)
     occurrence = np.zeros(y.size)
     if ensembles.options.atoms.size:
         atom = _atom_at(ensembles, y)
@@ -175,6 +176,15 @@ def conditional_probability(ensembles: Ensembles, at: Array) -> Array:
     return _by_run(ensembles, evaluate, at)[0]
 
 
+def check_resolution(resolution: float) -> float:
+    """Return the unit of rounded observations; raise `InvalidParameterError` unless it is at least 0 and finite."""
+    if isinstance(resolution, bool) or not isinstance(resolution, (int, float, np.number)):
+        raise InvalidParameterError(f"resolution must be a number, not {resolution!r}.")
+    if not 0.0 <= resolution < math.inf:
+        raise InvalidParameterError(f"resolution must be a positive number, or 0 for exact values, not {resolution}.")
+    return float(resolution)
+
+
 def check_seed(seed: int) -> int:
     """Return the seed; raise `InvalidParameterError` unless it is an integer of at least 0."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
@@ -209,6 +219,30 @@ def _log_density(ensembles: Ensembles, at: Array) -> tuple[Array, Index]:
         return estimates.log_density(_arguments(estimates, x)).reshape(x.shape)
 
     return _by_run(ensembles, evaluate, at)
+
+
+def _log_mean_density(ensembles: Ensembles, y: Array, resolution: float) -> tuple[Array, Index]:
+    """Return logarithms (cells,) of the mean density over the cells of rounded outcomes; and the codes."""
+    if resolution == 0.0:
+        log, codes = _log_density(ensembles, y[:, None])
+        return log[:, 0], codes
+    calibration = ensembles.options.calibration
+    limits = ensembles.options.bounds if calibration is None else read_bounds(calibration.bounds)
+    ends = np.clip(y[:, None] + 0.5 * resolution * np.array([-1.0, 1.0]), *limits)
+
+    def evaluate(estimates: Estimates, at: Array, _: slice) -> Array:
+        middle = estimates.log_density(_arguments(estimates, at[:, :1]))
+        below, above = (
+            estimates.probability(_arguments(estimates, at[:, 1:]), above=side).reshape(-1, 2) for side in (False, True)
+        )
+        # The difference of the smaller probabilities, which keeps its digits in either tail.
+        mass = np.where(below[:, 0] < 0.5, below[:, 1] - below[:, 0], above[:, 0] - above[:, 1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log = np.log(mass / (at[:, 2] - at[:, 1]))
+        return np.where(np.isfinite(log), log, middle)[:, None] * np.ones(3)
+
+    log, codes = _by_run(ensembles, evaluate, np.column_stack([y, ends]))
+    return log[:, 0], codes
 
 
 def _probability(ensembles: Ensembles, at: Array, *, above: bool) -> tuple[Array, Index]:

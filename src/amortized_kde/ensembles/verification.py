@@ -36,6 +36,7 @@ def log_scores(
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     covariates: Mapping[str, ArrayLike] | None = None,
+    resolution: float = 0.0,
     threads: int | None = None,
 ) -> Array:
     r"""Return logarithmic scores of many ensembles, :math:`-\log_2 q(y)` in bits; lower is better.
@@ -66,6 +67,9 @@ def log_scores(
         What a model that was trained on an archive needs besides the members: ``day_of_year``, ``place``, and others
         that were named in training. Such a model corrects the members first (`calibrated`), and has bounds and atoms of
         its own.
+    resolution : float
+        Unit to which the observations were rounded. Their score is then that of the mean density over the rounded
+        cell, :math:`-\log_2 [P(y - r/2 < Y < y + r/2) / r]`. By default, observations are exact.
     threads : int, optional
         At most this many threads; by default all cores. The answer does not depend on it.
 
@@ -91,9 +95,8 @@ def log_scores(
     >>> log_scores([[1.0, 2.0, 4.0], [3.0, 5.0]], [2.5, 4.0], bandwidth=[1.0, 1.0]).round(4)
     array([2.2955, 2.0471])
     """
-    return answers.log_scores(
-        x, obs, options=Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
-    )
+    options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
+    return answers.log_scores(x, obs, options=options, resolution=resolution)
 
 
 def log_score_parts(
@@ -106,6 +109,7 @@ def log_score_parts(
     atoms: Sequence[float] = (),
     climatology: ArrayLike | None = None,
     covariates: Mapping[str, ArrayLike] | None = None,
+    resolution: float = 0.0,
     threads: int | None = None,
 ) -> ScoreParts:
     """Return logarithmic scores in two parts that add up: of hitting an atom or none, and of the amount if none.
@@ -122,7 +126,7 @@ def log_score_parts(
     array([0.    , 2.4004])
     """
     options = Options.read(bounds, method, bandwidth, atoms, climatology, threads, covariates)
-    return ScoreParts(*answers.score_parts(x, obs, options=options))
+    return ScoreParts(*answers.score_parts(x, obs, options=options, resolution=resolution))
 
 
 def crps(

@@ -10,7 +10,7 @@ import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive, mass_and_slope
-from amortized_kde.numerics.jit import compiled
+from amortized_kde.numerics.jit import compiled, entry
 from amortized_kde.numerics.pairs import LARGEST_EXACT
 from amortized_kde.numerics.sort import first_at_least
 
@@ -101,18 +101,23 @@ def _over_nodes(
         reach = h * math.sqrt(shift + 2.0 * (_NEGLIGIBLE_NATS + math.log(n))) * (1.0 + 1e-12)
         total, weighted = _sums_at(positions, masses, g, h, shift, reach)
         companions = first[g + 1] - first[g] - 1.0
+        last, log, ratio = 0.0, 0.0, 0.0
         for i in range(first[g], first[g + 1]):
             m = counts[i]
-            # max() keeps the compiler from adding the mass to a tiny total first; each companion counts at least 1.
-            others = max(masses[g] - m, companions)
-            near = total + others
-            rest, rest_slope = whole - m * inside[g], whole_slope - m * slopes[g]
-            if rest < 0.5 * whole:
-                # This value can be nearly all of it, and the difference mere rounding. This happens at most once.
-                rest, rest_slope = _products_without(g, masses, inside, slopes)
-                rest, rest_slope = rest + others * inside[g], rest_slope + others * slopes[g]
-            score += m * (math.log(near / rest) - 0.5 * shift)
-            slope += m * (weighted / near - rest_slope / rest)
+            if m != last:
+                # Values of one node with equal counts have equal terms.
+                last = m
+                # max() keeps the compiler from adding the mass to a tiny total first; each companion counts at least 1.
+                others = max(masses[g] - m, companions)
+                near = total + others
+                rest, rest_slope = whole - m * inside[g], whole_slope - m * slopes[g]
+                if rest < 0.5 * whole:
+                    # This value can be nearly all of it, and the difference mere rounding. This happens at most once.
+                    rest, rest_slope = _products_without(g, masses, inside, slopes)
+                    rest, rest_slope = rest + others * inside[g], rest_slope + others * slopes[g]
+                log, ratio = math.log(near / rest) - 0.5 * shift, weighted / near - rest_slope / rest
+            score += m * log
+            slope += m * ratio
     return score / n - math.log(h * math.sqrt(2.0 * math.pi)), slope / n - 1.0
 
 
@@ -123,3 +128,24 @@ def log_score_and_slope(values: Array, counts: Array, h: float, low: float, high
     if values.size > LARGEST_EXACT:
         positions, masses, first = _gather(values, counts, h / _BINS_PER_BANDWIDTH)
     return _over_nodes(positions, masses, first, counts, h, low, high)
+
+
+@compiled
+def distinct_values(ascending: Array, counts: Array | None) -> tuple[Array, Array]:
+    """Return the distinct values and the count of each, in units of the smallest count."""
+    values, masses = np.empty(ascending.size), np.zeros(ascending.size)
+    used, least = 0, 1.0 if counts is None else counts.min()
+    for i in range(ascending.size):
+        if used == 0 or values[used - 1] != ascending[i]:
+            values[used] = ascending[i]
+            used += 1
+        masses[used - 1] += 1.0 if counts is None else counts[i] / least
+    return values[:used].copy(), masses[:used].copy()
+
+
+@entry
+def leave_one_out_slope(ascending: Array, counts: Array | None, h: float, low: float, high: float) -> float:
+    """Return the derivative with respect to log h of the mean of log q_-i(x_i), from values in bins."""
+    values, masses = distinct_values(ascending, counts)
+    nodes = _gather(values, masses, h / _BINS_PER_BANDWIDTH)
+    return _over_nodes(*nodes, masses, h, low, high)[1]

@@ -19,7 +19,7 @@ import numpy as np
 from amortized_kde._outcome import OK
 from amortized_kde._types import Array
 from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.leave_one_out import log_score_and_slope
+from amortized_kde.numerics.leave_one_out import distinct_values, log_score_and_slope
 from amortized_kde.numerics.pairs import LARGEST_EXACT, lag_counts, lag_sum, squared_kernel_sums
 from amortized_kde.numerics.roots import ROOT, SEARCH, advance
 from amortized_kde.selection.rules import Rows, counts_of, silverman_of, size_of, values_of
@@ -105,25 +105,12 @@ def lscv_rows(rows: Rows, start: int, stop: int) -> None:
 
 
 @compiled
-def _distinct(ascending: Array, counts: Array | None) -> tuple[Array, Array]:
-    """The distinct values and the count of each, in units of the smallest count."""
-    values, masses = np.empty(ascending.size), np.zeros(ascending.size)
-    used, least = 0, 1.0 if counts is None else counts.min()
-    for i in range(ascending.size):
-        if used == 0 or values[used - 1] != ascending[i]:
-            values[used] = ascending[i]
-            used += 1
-        masses[used - 1] += 1.0 if counts is None else counts[i] / least
-    return values[:used].copy(), masses[:used].copy()
-
-
-@compiled
 def _lcv(ascending: Array, counts: Array | None, reference: float, lower: float, upper: float) -> float:
     """The maximiser of the likelihood over half octaves, refined by a root of its derivative with respect to log h."""
     origin = ascending[ascending.size // 2]
     unit = (ascending - origin) / reference
     low, high = (lower - origin) / reference, (upper - origin) / reference
-    values, masses = _distinct(unit, counts)
+    values, masses = distinct_values(unit, counts)
     top = max(HIGHEST_OCTAVE, math.ceil(math.log2(unit[-1] - unit[0])))
     candidates = 2 * int(top - LOWEST_OCTAVE) + 1
     best, best_score = 0, 0.0

@@ -45,7 +45,10 @@ def test_zeros_are_pointed_out(rain):
 
 def test_rounded_values_are_not_pointed_out():
     x = xr.DataArray(np.random.default_rng(1).normal(2.0, 2.0, (90, 10)).round(), dims=("time", "member"))
-    assert survey(x, None, "member").notes == ()
+    found = survey(x, x.isel(member=0), "member")
+    assert found.notes == ()
+    assert found.resolution == 1.0
+    assert survey(x, x.isel(member=0) + np.random.default_rng(2).random(90), "member").resolution == 0.0
 
 
 def test_large_files_are_looked_at_in_part(rain, monkeypatch):

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
 
 import amortized_kde as akde
 from amortized_kde.data.reading import read_samples
-from amortized_kde.learned.adaptive.large import _nodes, _scores, averaged_shares, bandwidth_multiplier
+from amortized_kde.learned.adaptive.large import (
+    _scores,
+    averaged_shares,
+    bandwidth_multiplier,
+    moved_bandwidth,
+    quantile_nodes,
+)
 
 WHOLE_LINE = (-math.inf, math.inf)
 
@@ -47,7 +55,8 @@ def slow_score(x, h, bounds, low, high):
 def test_scores_at_nodes_are_those_of_all_values(bounds, draw):
     x = np.sort(getattr(np.random.default_rng(1), draw)(4500))
     anchors, local = np.array([0, 1500, 4499]), np.log([0.2, 0.1, 0.3])
-    nodes, h = _nodes(read_samples([x], axis=-1), anchors, local, 512)
+    positions = (np.arange(512) + 0.5) * (x.size / 512)
+    nodes, h = quantile_nodes(read_samples([x], axis=-1), anchors, local, positions)
     steps = np.arange(2, -4, -1)
     found = _scores(nodes, h, bounds, x.size, steps)[::2]
     low, high = 0.5 * (nodes[15] + nodes[16]), 0.5 * (nodes[-17] + nodes[-16])
@@ -176,3 +185,44 @@ def test_a_large_sample_is_smoothed_as_its_density_wants(draw, truth, most):
     x = draw(np.random.default_rng(5), 100_000)
     d, y = akde.fit(x), np.linspace(-5.0, 5.0, 4001)
     assert np.trapezoid(truth(y) * np.log2(truth(y) / d.pdf(y)), y) < most
+
+
+def slow_leave_one_out(x, counts, h, bounds):
+    """The mean log-density of each value under all others, kernels cut at the bounds; tied values are left out too."""
+    inside = norm.cdf((bounds[1] - x) / h) - norm.cdf((bounds[0] - x) / h)
+    kernels = np.where(x[:, None] == x, 0.0, norm.pdf((x[:, None] - x) / h) / h) * counts
+    others = np.where(x[:, None] == x, 0.0, inside) * counts
+    return float(np.sum(counts * np.log(kernels.sum(axis=1) / others.sum(axis=1))) / counts.sum())
+
+
+@pytest.mark.parametrize("start", [0.1, 0.9])
+@pytest.mark.parametrize("kind", ["open", "bounded", "tied", "weighted"])
+def test_a_bandwidth_moves_towards_the_best_left_out_score(kind, start):
+    rng = np.random.default_rng(4)
+    x = np.sort(rng.exponential(size=400).round(2 if kind == "tied" else 15))
+    bounds = (0.0, math.inf) if kind == "bounded" else WHOLE_LINE
+    weights = rng.uniform(0.5, 1.5, 400) if kind == "weighted" else None
+    sample = read_samples([x], axis=-1, weights=None if weights is None else [weights])
+    distinct, which = np.unique(x, return_inverse=True)
+    counts = np.bincount(which, np.ones(400) if weights is None else sample.counts)
+    found = minimize_scalar(
+        lambda log_h: -slow_leave_one_out(distinct, counts, math.exp(log_h), bounds), (-3.0, -1.0), tol=1e-8
+    )
+    best = math.exp(found.x)
+    # Three quarters of the way from a size ratio of 2 on, on a logarithmic scale; half of that at the root of 2.
+    moved = moved_bandwidth(sample, bounds, start, 5.0)
+    assert math.log(moved / start) == pytest.approx(0.75 * math.log(best / start), abs=0.02)
+    partly = moved_bandwidth(sample, bounds, start, math.sqrt(2.0))
+    assert math.log(partly / start) == pytest.approx(0.5 * math.log(moved / start))
+
+
+def test_a_bandwidth_without_a_best_one_stays_in_reach():
+    # Two values: the wider, the better left out, without end.
+    sample = read_samples([[0.0, 1.0]], axis=-1)
+    assert moved_bandwidth(sample, WHOLE_LINE, 1e-3, 2.0) == pytest.approx(1e-3 * 2.0 ** (0.75 * 6.0))
+
+
+def test_single_continues_beyond_the_trained_sizes():
+    x = np.random.default_rng(8).normal(size=4097)
+    ratio = akde.bandwidth(x, method="amortized:single") / akde.bandwidth(x[:4096], method="amortized:single")
+    assert ratio == pytest.approx(1.0, abs=0.03)

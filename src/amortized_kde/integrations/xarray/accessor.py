@@ -71,13 +71,17 @@ class EnsembleAccessor:
         """Return probabilities of atoms."""
         return functions.atom_probabilities(self._data, atoms, dim, bounds=bounds, method=method, covariates=covariates)
 
-    def log_scores(self, obs: Labelled, dim: Hashable | None = None, **options: Unpack[Keywords]) -> Labelled:
+    def log_scores(
+        self, obs: Labelled, dim: Hashable | None = None, *, resolution: float = 0.0, **options: Unpack[Keywords]
+    ) -> Labelled:
         """Return logarithmic scores in bits."""
-        return verification.log_scores(self._data, obs, dim, **options)
+        return verification.log_scores(self._data, obs, dim, resolution=resolution, **options)
 
-    def log_score_parts(self, obs: Labelled, dim: Hashable | None = None, **options: Unpack[Keywords]) -> xr.Dataset:
+    def log_score_parts(
+        self, obs: Labelled, dim: Hashable | None = None, *, resolution: float = 0.0, **options: Unpack[Keywords]
+    ) -> xr.Dataset:
         """Return the two parts of logarithmic scores."""
-        return verification.log_score_parts(self._data, obs, dim, **options)
+        return verification.log_score_parts(self._data, obs, dim, resolution=resolution, **options)
 
     def crps(self, obs: Labelled, dim: Hashable | None = None, **options: Unpack[Keywords]) -> Labelled:
         """Return continuous ranked probability scores in the variable's units."""

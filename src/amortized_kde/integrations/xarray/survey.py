@@ -18,10 +18,11 @@ _LOOKED_AT = 200_000
 
 
 class Survey(NamedTuple):
-    """Counts of cells, and sentences for the user."""
+    """Counts of cells, sentences for the user, and the unit to which observations look rounded, 0 if to none."""
 
     counts: dict[str, int]
     notes: tuple[str, ...]
+    resolution: float
 
 
 def survey(
@@ -55,7 +56,8 @@ def survey(
     if found.pop("observations", 1) == 0:
         raise InvalidSampleError("all observations are missing (NaN); check their variable and its fill value.")
     converted = None if obs is None else in_units_of(x, obs)
-    return Survey({"cells": cells, **found}, (*_note_atoms(x, converted, atoms, limits), *_note_units(x, obs)))
+    notes = *_note_atoms(x, converted, atoms, limits), *_note_units(x, obs)
+    return Survey({"cells": cells, **found}, notes, 0.0 if converted is None else _unit(converted))
 
 
 def _note_atoms(
@@ -71,6 +73,10 @@ def _note_atoms(
         every = ",".join(f"{value:g}" for value in sorted({*atoms, atom}))
         notes.append(f"{shares} are exactly {atom:g}{side}; --atoms {every} gives it a probability of its own.")
     return notes
+
+
+def _unit(obs: xr.DataArray) -> float:
+    return find_rounding(_some_values(obs)).unit
 
 
 def _some_values(x: xr.DataArray) -> Array:

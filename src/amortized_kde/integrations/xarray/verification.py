@@ -20,7 +20,14 @@ from amortized_kde.integrations.xarray.checks import check_alike, read_argument
 from amortized_kde.integrations.xarray.units import in_units_of
 
 
-def log_scores(x: Labelled, obs: Labelled, dim: Hashable | None = None, **options: Unpack[Keywords]) -> Labelled:
+def log_scores(
+    x: Labelled,
+    obs: Labelled,
+    dim: Hashable | None = None,
+    *,
+    resolution: float = 0.0,
+    **options: Unpack[Keywords],
+) -> Labelled:
     """Return logarithmic scores in bits, lower is better: `ensembles.log_scores`.
 
     Parameters
@@ -33,6 +40,8 @@ def log_scores(x: Labelled, obs: Labelled, dim: Hashable | None = None, **option
     dim : hashable, optional
         The members' dimension, which must not be split into chunks. By default that named member, number, realization,
         ensemble, mem or ens, or whose coordinate has the standard name realization.
+    resolution : float
+        Unit to which the observations were rounded, in the units of `x`; by default they are exact.
     **options
         `bounds`, `method`, `bandwidth`, `atoms` and `climatology` as in `ensembles.log_scores`, but `bandwidth` is a
         number or a DataArray. For a Dataset they may be mappings by variable. `threads` is the largest number of
@@ -59,10 +68,17 @@ def log_scores(x: Labelled, obs: Labelled, dim: Hashable | None = None, **option
     >>> scores.name, scores.attrs["units"], scores.values.round(4).tolist()
     ('t2m_log_score', 'bits', [2.2955, 2.6321])
     """
-    return _scores(answers.log_scores, ["log_score"], x, obs, dim, options)
+    return _scores(answers.log_scores, ["log_score"], x, obs, dim, options, resolution=resolution)
 
 
-def log_score_parts(x: Labelled, obs: Labelled, dim: Hashable | None = None, **options: Unpack[Keywords]) -> xr.Dataset:
+def log_score_parts(
+    x: Labelled,
+    obs: Labelled,
+    dim: Hashable | None = None,
+    *,
+    resolution: float = 0.0,
+    **options: Unpack[Keywords],
+) -> xr.Dataset:
     """Return the two parts of logarithmic scores, which add up to them: `ensembles.log_score_parts`.
 
     Parameters as in `log_scores`.
@@ -73,7 +89,7 @@ def log_score_parts(x: Labelled, obs: Labelled, dim: Hashable | None = None, **o
         ``rain_log_score_occurrence`` and ``rain_log_score_amount`` for a variable ``rain``.
     """
     parts = ["log_score_occurrence", "log_score_amount"]
-    made = _scores(answers.score_parts, parts, x, obs, dim, options)
+    made = _scores(answers.score_parts, parts, x, obs, dim, options, resolution=resolution)
     assert isinstance(made, xr.Dataset)
     return made
 

@@ -1,10 +1,12 @@
-"""Extend the adaptive prediction to samples larger than the network was trained on (n > 4096).
+"""Extend predictions to samples larger than the networks were trained on (n > 4096).
 
-Two corrections, both phased in with log(n / 4096): average shares over neighbouring anchors, and multiply all
-bandwidths by one factor chosen by leave-one-out score.
+Corrections are phased in with log(n / 4096). `adaptive`: average shares over neighbouring anchors, and multiply all
+bandwidths by one factor chosen by leave-one-out score on quantiles. `single`: move the bandwidth most of the way to the
+best leave-one-out score of all values.
 """
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -12,12 +14,13 @@ from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples, evened_among_ties
 from amortized_kde.density.kernels import mass_between
 from amortized_kde.learned.adaptive.anchors import midpoints
+from amortized_kde.numerics.leave_one_out import leave_one_out_slope
 
 # Shares are averaged over this many anchors on either side, with a Gaussian weight in the difference of their log local
 # bandwidths. Of reaches from 3 to 48 this was best on twelve densities: it divides the excess at n = 10^6 by four.
 _NEIGHBOURS, _LOG_BANDWIDTH_SD = 24, 1.0
 # Size ratios from which averages and multiplier apply in full; below, in proportion to the logarithm of the ratio.
-_AVERAGED_FROM, _MULTIPLIED_FROM = 64.0, 4.0
+_AVERAGED_FROM, PHASED_IN = 64.0, 4.0
 # Candidate multipliers, in half octaves.
 _CANDIDATES = np.arange(2, -7, -1)
 # Numbers of quantile nodes; more where the narrowest bandwidths that fewer nodes can resolve are best.
@@ -27,6 +30,11 @@ _TAIL = 1 / 32
 # A multiplier of half an octave must gain 5 nats, this times ln 2, one of three octaves 25: in repeated samples the
 # scores of half-octave steps about the best vary by some nats.
 _PENALTY = 7.0
+# The part of the way that `single` moves towards the best leave-one-out score, and the size ratio from which it does so
+# in full. All the way, a few outliers could widen the bandwidth of thousands of values.
+_MOVE, _MOVED_FROM = 0.75, 2.0
+# The maximum of the score is sought in steps of this many octaves, up to this distance.
+_STEP, _FARTHEST = 0.5, 6.0
 
 
 def averaged_shares(shares: Array, bandwidths: Array, size_ratio: float) -> Array:
@@ -74,7 +82,8 @@ def bandwidth_multiplier(
     for count in _NODES:
         if count * heaviest > n:
             break
-        nodes, h = _nodes(sample, anchors, local, count)
+        positions = np.asarray((np.arange(count) + 0.5) * (n / count))
+        nodes, h = quantile_nodes(sample, anchors, local, positions)
         steps = _CANDIDATES[(widest >= _CANDIDATES) & (2.0 ** (0.5 * _CANDIDATES) * _resolution(nodes, h) >= 1.0)]
         if not steps.size or steps[-1] > best:
             break
@@ -87,20 +96,43 @@ def bandwidth_multiplier(
         if at < steps.size - 1:
             break
         widest = int(steps[at]) + 1
-    return float(2.0 ** (0.5 * best * min(math.log(size_ratio) / math.log(_MULTIPLIED_FROM), 1.0)))
+    return float(2.0 ** (0.5 * best * min(math.log(size_ratio) / math.log(PHASED_IN), 1.0)))
 
 
-def _nodes(sample: Samples, anchors: Index, local: Array, count: int) -> tuple[Array, Array]:
-    """Quantiles at the middles of `count` equal parts, and the bandwidths there."""
+def moved_bandwidth(sample: Samples, bounds: tuple[float, float], h: float, size_ratio: float) -> float:
+    """Return the bandwidth h of one sample, moved towards the nearest maximum of the leave-one-out score.
+
+    The score is that of all values; tied values are left out together.
+    """
+    from scipy.optimize import brentq
+
+    x, origin = sample.values, float(sample.values[sample.values.size // 2])
+    unit, counts = (x - origin) / h, sample.counts if sample.unequal[0] else None
+    low, high = ((end - origin) / h for end in bounds)
+
+    @cache
+    def slope(octaves: float) -> float:
+        return float(leave_one_out_slope(unit, counts, 2.0**octaves, low, high))
+
+    step = math.copysign(_STEP, slope(0.0))
+    end = step
+    while abs(end) < _FARTHEST and slope(end) * step > 0.0:
+        end += step
+    # Without a maximum on the way, as far as the search goes.
+    found = brentq(slope, end - step, end, xtol=0.02) if slope(end) * step <= 0.0 else end
+    return float(h * 2.0 ** (_MOVE * found * min(math.log(size_ratio) / math.log(_MOVED_FROM), 1.0)))
+
+
+def quantile_nodes(sample: Samples, anchors: Index, local: Array, positions: Array) -> tuple[Array, Array]:
+    """Quantiles with these numbers of values below them, counted in weight, and the bandwidths there."""
     x = sample.values
     if not sample.unequal[0]:
-        places = (np.arange(count) + 0.5) * (x.size / count) - 0.5
-        below = places.astype(np.int64)
-        part = places - below
+        places = positions - 0.5
+        below = np.clip(places.astype(np.int64), 0, x.size - 2)
+        part = np.clip(places - below, 0.0, 1.0)
         return x[below] + part * (x[below + 1] - x[below]), np.exp(np.interp(places, anchors, local))
     middles = midpoints(evened_among_ties(x, sample.counts, sample.offsets))
-    places = (np.arange(count) + 0.5) * (sample.effective_sizes[0] / count)
-    return np.interp(places, middles, x), np.exp(np.interp(places, middles[anchors], local))
+    return np.interp(positions, middles, x), np.exp(np.interp(positions, middles[anchors], local))
 
 
 def _resolution(nodes: Array, h: Array) -> float:

@@ -5,7 +5,7 @@
 
 v_i are the points' weights, 1/n by default; if they differ, n is their effective size. Above n = 4096, the largest
 sample of the training tasks, the network is evaluated as if n were 4096; bandwidths shrink further as n^(-1/5), the
-rate of the classical rules, and the background's probability as 1/n. `large.py` then corrects the adaptive prediction.
+rate of the classical rules, and the background's probability as 1/n. `large.py` then corrects the predictions.
 """
 
 import math
@@ -20,8 +20,9 @@ from amortized_kde._types import Array, Flags, Index
 from amortized_kde.data.sample import Sample, Samples, evened_among_ties
 from amortized_kde.data.support import Bounds
 from amortized_kde.learned.adaptive.anchors import LARGEST_TRAINED, midpoints
+from amortized_kde.learned.adaptive.ends import narrowed_ends
 from amortized_kde.learned.adaptive.features import RUNG_EXPONENTS, SAMPLE_FEATURES, Description, describe
-from amortized_kde.learned.adaptive.large import averaged_shares, bandwidth_multiplier
+from amortized_kde.learned.adaptive.large import averaged_shares, bandwidth_multiplier, moved_bandwidth
 from amortized_kde.learned.adaptive.network import LadderNetwork, Standards
 from amortized_kde.learned.model import Model
 from amortized_kde.numerics.floats import ordinary_exponents, times_power
@@ -153,12 +154,15 @@ def _smooth(
     )
     size_ratio = _size_ratio(samples, found)
     bandwidths = found.bandwidths * size_ratio[:, None] ** -0.2
-    for t in np.flatnonzero(found.usable & (size_ratio > 1.0) & (samples.sizes > LARGEST_TRAINED)).tolist():
+    for t in np.flatnonzero(_beyond(samples, found, size_ratio)).tolist():
         rows, ends = slice(found.offsets[t], found.offsets[t + 1]), (float(lower[t]), float(upper[t]))
         shares[rows] = averaged_shares(shares[rows], bandwidths[t], size_ratio[t])
         local = shares[rows] @ np.log(bandwidths[t])
         one = samples.between(t, t + 1)
-        bandwidths[t] *= bandwidth_multiplier(one, ends, found.anchors[rows], local, size_ratio[t])
+        factor = bandwidth_multiplier(one, ends, found.anchors[rows], local, size_ratio[t])
+        bandwidths[t] *= factor
+        local += math.log(factor)
+        shares[rows] = narrowed_ends(shares[rows], RUNG_EXPONENTS, one, ends, found.anchors[rows], local, size_ratio[t])
     return Smoothing(
         bandwidths,
         found.anchors,
@@ -229,10 +233,13 @@ def select_single(
     def predict(given: Samples, threads: int | None, scratch: Scratch) -> Selection:
         exponents = _exponents(given)
         part = _times_power(given, exponents) if exponents.any() else given
-        ends = (times_power(end, exponents) for end in _ends(bounds, len(part)))
-        found = describe(part, *ends, points=False, threads=threads, scratch=scratch)
-        ratio = np.exp(network.log_bandwidths(found.of_samples))
-        h = np.where(found.usable, found.scales * ratio * _size_ratio(part, found) ** -0.2, np.nan)
+        lower, upper = (times_power(end, exponents) for end in _ends(bounds, len(part)))
+        found = describe(part, lower, upper, points=False, threads=threads, scratch=scratch)
+        ratio, size_ratio = np.exp(network.log_bandwidths(found.of_samples)), _size_ratio(part, found)
+        h = np.where(found.usable, found.scales * ratio * size_ratio**-0.2, np.nan)
+        for t in np.flatnonzero(_beyond(part, found, size_ratio)).tolist():
+            ends = float(lower[t]), float(upper[t])
+            h[t] = moved_bandwidth(part.between(t, t + 1), ends, float(h[t]), size_ratio[t])
         return Selection(np.maximum(times_power(h, -exponents), _SMALLEST), *_codes(part, found, network.standards))
 
     return _select(predict, samples, threads, _POINTS_PER_RUN_SINGLE)
@@ -291,6 +298,11 @@ def ways_unlike(flags: Flags) -> list[str]:
 def _size_ratio(samples: Samples, found: Description) -> Array:
     """n over the number of values that were described."""
     return np.asarray(np.maximum(samples.effective_sizes / np.maximum(found.sizes, 1.0), 1.0))
+
+
+def _beyond(samples: Samples, found: Description, size_ratio: Array) -> Flags:
+    """Samples larger than those of the training tasks."""
+    return np.asarray(found.usable & (size_ratio > 1.0) & (samples.sizes > LARGEST_TRAINED))
 
 
 def _ends(bounds: Bounds, count: int) -> tuple[Array, Array]:

@@ -9,7 +9,6 @@ from amortized_kde.research.training.archive.calibrate import Choice
 from amortized_kde.research.training.archive.pairs import read_pairs
 from amortized_kde.research.training.archive.predictive import score
 from amortized_kde.research.training.archive.rivals import (
-    bayesian_model_averaging,
     censored_logistic,
     climatology,
     emos,
@@ -56,19 +55,6 @@ def test_season_helps_emos_where_there_is_one(made):
     fitted, scored = halves(made(days=1000, season=5.0))
     plain, seasonal = (score(emos(fitted, scored, groups), scored) for groups in ((), ("season",)))
     assert seasonal.total.mean() < plain.total.mean() - 0.3
-
-
-def test_bma_weighs_the_better_model():
-    rng = np.random.default_rng(14)
-    truth = rng.normal(0.0, 4.0, 500)
-    x = truth[:, None] + np.array([3.0, 0.0]) + np.array([0.5, 5.0]) * rng.normal(size=(500, 2))
-    pairs = read_pairs(x, truth, np.arange(500), names=("good", "bad"))
-    found = bayesian_model_averaging(pairs, pairs)
-    assert found.weights[0, 0] > 0.8
-    assert score(found, pairs).total.mean() < score(emos(pairs, pairs, ()), pairs).total.mean() - 0.5
-    x[0, 0] = np.nan
-    missing = bayesian_model_averaging(pairs, read_pairs(x, truth, np.arange(500), names=("good", "bad")))
-    np.testing.assert_allclose(missing.weights[0], [0.0, 1.0])
 
 
 def test_kernel_dressing_keeps_two_modes():

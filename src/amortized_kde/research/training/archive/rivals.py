@@ -3,8 +3,7 @@
 Each is fitted on the same pairs as the model, and returns predictive distributions of other pairs.
 
 References: EMOS, Gneiting et al. (2005), Mon. Wea. Rev. 133, 1098; censored logistic, Messner et al. (2014), Mon. Wea.
-Rev. 142, 448; affine kernel dressing, Bröcker and Smith (2008), Tellus A 60, 663; BMA, Raftery et al. (2005), Mon.
-Wea. Rev. 133, 1155.
+Rev. 142, 448; affine kernel dressing, Bröcker and Smith (2008), Tellus A 60, 663. BMA is in `bma.py`.
 """
 
 import math
@@ -21,6 +20,7 @@ from amortized_kde._types import Array, Index
 from amortized_kde.data.support import OPEN
 from amortized_kde.ensembles.calibration import Calibration
 from amortized_kde.ensembles.options import Options
+from amortized_kde.research.training.archive.bma import gamma_averaging, normal_averaging
 from amortized_kde.research.training.archive.calibrate import Choice, fit_calibration
 from amortized_kde.research.training.archive.design import Design
 from amortized_kde.research.training.archive.likelihood import LocationScale
@@ -48,6 +48,7 @@ def rivals_of(pairs: Pairs, choice: Choice) -> dict[str, Rival]:
             found["censored logistic, season"] = lambda fitted, scored: censored_logistic(fitted, scored, season)
         if same is not None:
             found["censored logistic, same covariates"] = lambda f, s: censored_logistic(f, s, same)
+        found["BMA, gamma"] = gamma_averaging
         return found
     if pairs.atoms:
         return found
@@ -59,7 +60,7 @@ def rivals_of(pairs: Pairs, choice: Choice) -> dict[str, Rival]:
     if same is not None or choice.shrinkage is not None:
         found["EMOS, same covariates"] = lambda f, s: emos(f, s, choice.groups, choice.shrinkage)
     found["kernel dressing"] = kernel_dressing
-    found["BMA"] = bayesian_model_averaging
+    found["BMA"] = normal_averaging
     return found
 
 
@@ -161,48 +162,6 @@ def kernel_dressing(fitted: Pairs, scored: Pairs) -> Predictive:
 
     found = minimize(objective, start, method="Nelder-Mead", options={"maxiter": 400, "fatol": 1e-5, "xatol": 1e-3})
     return mixture(scored, found.x)
-
-
-def bayesian_model_averaging(fitted: Pairs, scored: Pairs) -> Predictive:
-    """Return mixtures of normal densities around each bias-corrected member.
-
-    Named members have a regression and a weight each, exchangeable ones share them; all have one variance.
-    """
-    lines = _regressions(fitted)
-    places, present = _corrected(fitted, lines)
-    weights = np.full(places.shape[1], 1.0 / places.shape[1])
-    variance = float(np.nanvar(fitted.observations[:, None] - np.where(present, places, np.nan)))
-    for _ in range(100):
-        z = (fitted.observations[:, None] - places) ** 2 / variance
-        parts = np.where(present, weights * np.exp(-0.5 * (z - z.min(axis=1, keepdims=True))), 0.0)
-        belongs = parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
-        old = variance
-        variance = float(np.sum(belongs * z) * variance / np.sum(belongs))
-        if fitted.names:
-            weights = belongs.mean(axis=0)
-        if abs(variance - old) < 1e-6 * old:
-            break
-    places, present = _corrected(scored, lines)
-    shares = np.where(present, weights, 0.0)
-    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    return NormalMixture(places, np.full(places.shape, math.sqrt(variance)), shares, scored.bounds)
-
-
-def _regressions(pairs: Pairs) -> Array:
-    """Return slope and level (n, 2) of the observations on each member, the same for all if they have no names."""
-    y, x = pairs.observations, pairs.members
-    if not pairs.names:
-        return np.tile(np.polyfit(np.nanmean(x, axis=1), y, 1), (x.shape[1], 1))
-    lines = np.zeros((x.shape[1], 2))
-    for k in range(x.shape[1]):
-        here = ~np.isnan(x[:, k])
-        lines[k] = np.polyfit(x[here, k], y[here], 1) if here.sum() > 2 else (1.0, 0.0)
-    return lines
-
-
-def _corrected(pairs: Pairs, lines: Array) -> tuple[Array, Array]:
-    present = ~np.isnan(pairs.members)
-    return np.where(present, lines[:, 0] * pairs.members + lines[:, 1], 0.0), present
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,191 @@
+"""Change the numerics and the learned path at random places, one at a time, and count the changes that tests notice.
+
+    python benchmarks/mutants.py [--mutants 200] [--seed 1] [--out results]
+
+A mutant has one operator, comparison or constant changed: + for -, < for <=, `and` for `or`, max for min, a number that
+is 10 % or 1 larger, a condition negated. The tests of its package run against a copy of the sources, first those of its
+module, until one fails. A mutant that hangs is killed too. Every verdict is written at once to mutants.csv, so that a
+stopped run continues. Survivors that cannot be told from the original by any test are listed in `EQUIVALENT` with the
+reason; they do not count.
+"""
+
+import argparse
+import ast
+import copy
+import csv
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.progress import track
+
+PACKAGES = ("numerics", "learned")
+# Seconds after which the tests of a mutant hang.
+PATIENCE = 900.0
+COLUMNS = ("file", "line", "column", "change", "verdict")
+# By file and change: why no test can see it.
+EQUIVALENT: dict[tuple[str, str], str] = {}
+
+_OTHER_OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult}
+_OTHER_COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
+_OTHER_NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
+
+
+def mutated(node: ast.AST) -> ast.AST | None:
+    """Return a changed copy of a node of the syntax tree, None if it is of no kind that is changed."""
+    changed = copy.deepcopy(node)
+    match changed:
+        case ast.BinOp(op=op) if type(op) in _OTHER_OPERATORS:
+            changed.op = _OTHER_OPERATORS[type(op)]()
+        case ast.Compare(ops=[op]) if type(op) in _OTHER_COMPARISONS:
+            changed.ops = [_OTHER_COMPARISONS[type(op)]()]
+        case ast.BoolOp(op=op):
+            changed.op = ast.Or() if isinstance(op, ast.And) else ast.And()
+        case ast.Constant(value=bool(value)):
+            changed.value = not value
+        case ast.Constant(value=int(value)):
+            changed.value = value + 1
+        case ast.Constant(value=float(value)):
+            changed.value = 1.1 * value if value else 1.0
+        case ast.Name(id=name) if name in _OTHER_NAMES:
+            changed.id = _OTHER_NAMES[name]
+        case ast.Attribute(attr=name) if name in _OTHER_NAMES:
+            changed.attr = _OTHER_NAMES[name]
+        case ast.If(test=test):
+            changed.test = ast.UnaryOp(ast.Not(), test)
+        case _:
+            return None
+    return ast.fix_missing_locations(changed)
+
+
+def places(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes inside functions and constants of a module that can be changed; neither types nor docstrings."""
+    for statement in tree.body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Expr)):
+            continue
+        yield from _below(statement)
+
+
+def _below(node: ast.AST) -> Iterator[ast.AST]:
+    if mutated(node) is not None:
+        yield node
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns", "decorator_list", "keywords"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+            if isinstance(child, ast.AST) and not docstring:
+                yield from _below(child)
+
+
+def with_change(source: str, node: ast.AST) -> tuple[str, str]:
+    """Return the source with one node changed, and the change in words."""
+    lines = source.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    text = source.encode()
+    begin = starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
+    end = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
+    target: ast.AST = node
+    if isinstance(node, ast.If):
+        target = node.test
+        begin = starts[target.lineno - 1] + target.col_offset
+        end = starts[target.end_lineno - 1] + target.end_col_offset
+    new = mutated(node)
+    assert new is not None
+    written = f"({ast.unparse(new.test if isinstance(new, ast.If) else new)})"
+    old = " ".join(text[begin:end].decode().split())
+    return (text[:begin] + written.encode() + text[end:]).decode(), f"{old} -> {written}"
+
+
+def is_killed(root: Path, file: str, folder: Path, *, compiled: bool) -> bool:
+    """Return whether the tests of a module, or then those of its package, fail on the sources in a folder."""
+    part = Path(file).parts[0]
+    mirror = Path("tests", *Path(file).parts[:-1], f"test_{Path(file).name}")
+    tests = [str(mirror)] if (root / mirror).exists() else []
+    environment = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / ".hypothesis")}
+    with tempfile.TemporaryDirectory() as cache:
+        # A cached loop does not notice that a function compiled into it was changed.
+        environment["NUMBA_CACHE_DIR"] = cache if compiled else str(folder / ".cache")
+        for which in [*tests, f"tests/{part}"]:
+            command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", which]
+            try:
+                done = subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                return True
+            if done.returncode != 0:
+                return True
+    return False
+
+
+def chosen(root: Path, count: int, seed: int) -> list[tuple[str, ast.AST]]:
+    """Return files and nodes to change, half of them in each package."""
+    found: list[tuple[str, ast.AST]] = []
+    generator = random.Random(seed)
+    for package in PACKAGES:
+        nodes = [
+            (str(path.relative_to(root / "src/amortized_kde")), node)
+            for path in sorted((root / "src/amortized_kde" / package).rglob("*.py"))
+            for node in places(ast.parse(path.read_text(encoding="utf-8")))
+        ]
+        found += generator.sample(nodes, min(count // len(PACKAGES), len(nodes)))
+    return found
+
+
+def report(rows: list[dict[str, str]]) -> str:
+    """Return the counts in words, and the survivors."""
+    counted = [row for row in rows if row["verdict"] != "equivalent"]
+    killed = [row for row in counted if row["verdict"] == "killed"]
+    lines = [f"{len(killed)} of {len(counted)} mutants killed ({len(killed) / max(len(counted), 1):.1%}); survivors:"]
+    lines += [f"  {row['file']}:{row['line']}  {row['change']}" for row in counted if row["verdict"] != "killed"]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mutants", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    root, out = Path(__file__).parents[1], options.out / "mutants.csv"
+    rows = list(csv.DictReader(out.open(encoding="utf-8"))) if out.exists() else []
+    known = {(row["file"], row["line"], row["column"], row["change"]): row for row in rows}
+    rows = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary, "src")
+        shutil.copytree(root / "src", folder, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ic]"))
+        for file, node in track(chosen(root, options.mutants, options.seed), description="mutants"):
+            source = (root / "src/amortized_kde" / file).read_text(encoding="utf-8")
+            text, change = with_change(source, node)
+            key = (file, str(node.lineno), str(node.col_offset), change)  # type: ignore[attr-defined]
+            row = known.get(key) or dict(zip(COLUMNS, (*key, ""), strict=True))
+            if not row["verdict"]:
+                target = folder / "amortized_kde" / file
+                target.write_text(text, encoding="utf-8")
+                compiled = "numerics.jit" in source or file.startswith("numerics")
+                row["verdict"] = "killed" if is_killed(root, file, folder, compiled=compiled) else "survived"
+                target.write_text(source, encoding="utf-8")
+            if row["verdict"] == "survived" and (file, change) in EQUIVALENT:
+                row = {**row, "verdict": "equivalent"}
+            rows.append(row)
+            _write(out, rows + [known[other] for other in known if known[other] not in rows])
+    _write(out, rows)
+    print(report(rows))
+
+
+def _write(path: Path, rows: list[dict[str, str]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

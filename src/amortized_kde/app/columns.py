@@ -1,0 +1,91 @@
+"""What is taken from an opened table: one column as a sample, or all columns of numbers side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from amortized_kde._types import Array
+from amortized_kde.app.tables import TOGETHER, Table
+from amortized_kde.data.reading import LARGEST_VALUE
+from amortized_kde.errors import InvalidSampleError
+
+# A larger sample could not be sent and drawn in the seconds that a visitor waits.
+MOST_VALUES = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A sample: the column's name, its finite values in order, and remarks for the visitor."""
+
+    name: str
+    values: Array
+    remarks: tuple[str, ...]
+
+
+def read_choice(table: Table, index: int) -> Choice:
+    """Read a column as a sample; missing values are left out, with a remark.
+
+    Raises
+    ------
+    InvalidSampleError
+        If it has no numbers, too many, or cells that are not numbers.
+    """
+    name = table.names[index]
+    numbers, remarks = table.numbers(index)
+    missing = np.isnan(numbers)
+    values = numbers[~missing]
+    if values.size == 0:
+        raise InvalidSampleError(
+            "all values are missing; at least two are needed."
+            if name == TOGETHER
+            else f"column {name!r} has no numbers; choose another one."
+        )
+    _check_values(values, [name])
+    left_out = (f"{int(missing.sum()):,} missing left out",) if missing.any() else ()
+    return Choice("value" if name == TOGETHER else name, values, (*table.remarks, *remarks, *left_out))
+
+
+def read_rows(table: Table) -> tuple[tuple[int, ...], Array, list[str]]:
+    """Read all columns of numbers side by side.
+
+    Returns
+    -------
+    positions : tuple of int
+        The columns.
+    rows : array of shape (rows, columns)
+        NaN where a value is missing.
+    left_out : list of str
+        A sentence for each column that would be one of numbers but for some cells; it names the first of these.
+
+    Raises
+    ------
+    InvalidSampleError
+        If there are too many values, or one is too large to compute with.
+    """
+    found, left_out = {}, []
+    for index in sorted({*table.numeric, *table.mixed}):
+        if table.names[index] != TOGETHER:
+            try:
+                found[index] = table.numbers(index)[0]
+            except InvalidSampleError as error:
+                left_out.append(f"Column {table.names[index]!r} is left out: {error}")
+    rows = np.column_stack(list(found.values())) if found else np.empty((0, 0))
+    _check_values(rows, [table.names[index] for index in found])
+    return tuple(found), rows, left_out
+
+
+def _check_values(values: Array, names: Sequence[str]) -> None:
+    """Raise `InvalidSampleError` if there are too many values, or one is too large to compute with."""
+    if values.size > MOST_VALUES:
+        raise InvalidSampleError(
+            f"there are {values.size:,} values, and this page takes up to {MOST_VALUES:,}; "
+            "the library and the command line take more."
+        )
+    for name, column in zip(names, np.atleast_2d(values.T), strict=True):
+        outside = np.flatnonzero(np.abs(column) > LARGEST_VALUE)
+        if outside.size:
+            raise InvalidSampleError(
+                f"{column[outside[0]]} in column {name!r} is not within ±{LARGEST_VALUE:g} "
+                f"({outside.size} such in all); remove it."
+            )
