@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from amortized_kde.numerics.neighbours import FAINT, Anchored
+from amortized_kde.numerics.kernel_tiles import FAINT
+from amortized_kde.numerics.neighbours import Anchored
 from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, local_rows, point_rows
 
 RUNGS = 2.0 ** np.arange(8.0, -16.5, -1.0)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.jit import entry_in_order
+from amortized_kde.numerics.layer_tiles import ROWS, TILE, clip_row, layer_tile, nonzero_units, softmax_rows
 from amortized_kde.numerics.simd import WORD, copy_row
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.numerics.tiles import ROWS, TILE, clip_row, layer_tile, nonzero_units, softmax_rows
 
 # Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them. More where
 # there are too many weights for the second cache, so that they are read less often.

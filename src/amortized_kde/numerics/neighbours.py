@@ -15,14 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.formulas import SMALL, logarithm, one_minus_exponential, transposed
+from amortized_kde.numerics.formulas import SMALL
 from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, inlined
-from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
-from amortized_kde.numerics.simd import Code, instructions
-
-# Points whose kernels are computed side by side, so that none waits for the result of another.
-POINTS = 4
+from amortized_kde.numerics.kernel_tiles import POINTS, add_kernels, add_kernels_among, finish_sums, write_columns
+from amortized_kde.numerics.registers import LANES
 
 # A kernel at 9 bandwidths is 3e-18 of its peak.
 _REACH = 9.0
@@ -30,8 +27,6 @@ _SQRT_HALF = math.sqrt(0.5)
 # Squares of distances up to SMALL have a short series; of larger distances the squares are divided by 4, and their
 # kernels squared twice, at most this many times: 4**7 SMALL is 128, and exp(-128) is 0 beside 1.
 _SMALL_ROOT, _MOST_OCTAVES = math.sqrt(SMALL), 7
-# Added to every sum, so that logarithms stay small where there are no neighbours.
-FAINT = 0.02
 # At more than this many bandwidths from a bound, all mass of a kernel is inside, to the last bit.
 _INSIDE = 8.3
 
@@ -79,79 +74,6 @@ def inverse_masses(
                     out[k, j] /= central_mass(-below / h, above / h)
 
 
-@instructions
-def _add_kernels(
-    code: Code,
-    anchors: Memory,
-    ranks: Memory,
-    points: Memory,
-    inverse: Memory,
-    sums: Memory,
-    first: Whole,
-    at: Whole,
-    side: Real,
-    per_h: Real,
-    octaves: Whole,
-    stride: Whole,
-    rungs: Whole,
-) -> None:
-    """Add kernels of points[at:][:POINTS] at eight anchors to sums[first + LANES * k:][:LANES], for k < rungs.
-
-    The kernel of a point of rank j at distance d is inverse[stride * k + j] exp(-(2**(k + octaves) per_h d)^2) if j
-    lies on the given side of the anchor's rank (1.0 above, -1.0 below), otherwise 0. What is carried from rung to rung
-    is f = 1 - exp: squaring the exponential makes it f (2 - f), and its relative error does not grow. A kernel then has
-    an absolute error of at most 1e-15, and is 0 below 5e-17.
-    """
-    x, rank, away = anchors.lanes(0), ranks.lanes(0), []
-    for c in range(POINTS):
-        u = (points.number(at + c).repeated() - x) * per_h
-        is_on_side = ((at + c).lanes() - rank) * side > 0.0
-        away.append(Variable(is_on_side.choose(one_minus_exponential(u * u), 1.0)))
-    with code.loop(octaves * 2):
-        for f in away:
-            f.set(f.get() + f.get() * (1.0 - f.get()))
-    with code.loop(rungs) as k:
-        here = first + k * LANES
-        total = sums.lanes(here)
-        for c, f in enumerate(away):
-            e = 1.0 - f.get()
-            total = e * inverse.number(k * stride + at + c).repeated() + total
-            square = f.get() + f.get() * e
-            f.set(square + square * (1.0 - square))
-        sums.put(here, total)
-
-
-@instructions
-def _finish(
-    code: Code, sums: Memory, sides: Memory, rungs: Whole, fading: Memory, fading_at: Whole, first: Whole, last: Whole
-) -> None:
-    """Replace the left sums by log local densities, faded, and write the one-sidedness of rungs first .. last - 1."""
-    before = Variable(code.lanes(0.0))
-    with code.loop(last, first) as k:
-        left, right = sums.lanes(k * LANES), sums.lanes((rungs + k) * LANES)
-        sides.put((k - first) * LANES, (right - left).magnitude() / (right + left + FAINT))
-    with code.loop(rungs) as k:
-        log = logarithm(sums.lanes((rungs + k) * LANES) + sums.lanes(k * LANES) + FAINT)
-        log = fading.number(fading_at + k).repeated() * (before.get() - log) + log
-        sums.put(k * LANES, log)
-        before.set(log)
-
-
-@instructions
-def _write_columns(
-    code: Code, lanes: Memory, width: Whole, out: Memory, columns: Whole, column: Whole, row: Whole, last: Whole
-) -> None:
-    """Write lanes[LANES * k + i], for k < width, to row min(row + i, last) of `out`, from `column` on.
-
-    The width is at least `LANES`.
-    """
-    with code.loop(width, 0, LANES) as block:
-        k = block.at_most(width - LANES)
-        registers = transposed([lanes.lanes((k + j) * LANES) for j in range(LANES)])
-        for i, numbers in enumerate(registers):
-            out.put((row + i).at_most(last) * columns + column + k, numbers)
-
-
 @compiled
 def _closest(points: Array, first: int, last: int) -> float:
     """Return the smallest spacing between points first .. last."""
@@ -170,13 +92,13 @@ def _sums_around(scratch: "LocalScratch", n: int, h: Array, stride: int) -> None
     points, inverse, lanes, ranks, sums, _ = scratch
     for p in range(sums.size):
         sums[p] = 0.0
-    used, first, last = 0, int(ranks[0]), int(ranks[LANES - 1])
+    right, used, first, last = LANES * h.size, 0, int(ranks[0]), int(ranks[LANES - 1])
     closest = _closest(points, max(first - POINTS, 0), min(last + POINTS, n - 1))
     for j in range(0, n, POINTS):
         below, above = lanes[0] - points[j + POINTS - 1], points[j] - lanes[LANES - 1]
         gap = max(below, above)
-        is_below, is_above = j < last, j + POINTS - 1 > first
-        if is_below and is_above:
+        is_among = j <= last and j + POINTS > first
+        if is_among:
             gap = max(gap, closest)
         while used < h.size and gap < _REACH * h[used]:
             used += 1
@@ -186,10 +108,11 @@ def _sums_around(scratch: "LocalScratch", n: int, h: Array, stride: int) -> None
         farthest = max(points[j + POINTS - 1] - lanes[0], lanes[LANES - 1] - points[j])
         while octaves < _MOST_OCTAVES and farthest * per_h > _SMALL_ROOT:
             per_h, octaves = 0.5 * per_h, octaves + 1
-        # One call for both sides, since it takes long to compile.
-        for side in range(0 if is_below else 1, 2 if is_above else 1):
-            sizes = side * LANES * h.size, j, 2.0 * side - 1.0, per_h, octaves, stride, used
-            _add_kernels(lanes, ranks, points, inverse, sums, *sizes)
+        if is_among:
+            add_kernels_among(lanes, ranks, points, inverse, sums, right, j, per_h, octaves, stride, used)
+        else:
+            side = right if j > last else 0
+            add_kernels(lanes, points, inverse, sums, side, j, per_h, octaves, stride, used)
 
 
 class LocalScratch(NamedTuple):
@@ -223,12 +146,8 @@ def write_local_densities(
     """
     points, inverse, lanes, ranks, sums, sides = scratch
     first, n, end = samples.offsets[t], samples.offsets[t + 1] - samples.offsets[t], samples.anchor_offsets[t + 1]
-    rungs, stride, columns, width = (
-        samples.bandwidths.shape[1],
-        inverse.shape[1],
-        out.shape[1],
-        -(-n // POINTS) * POINTS,
-    )
+    rungs, stride, columns = samples.bandwidths.shape[1], inverse.shape[1], out.shape[1]
+    width = -(-n // POINTS) * POINTS
     for j in range(width):
         points[j] = samples.values[first + (j if j < n else n - 1)]
     h = samples.bandwidths[t]
@@ -241,7 +160,7 @@ def write_local_densities(
             rank = samples.anchors[min(row + i, end - 1)]
             ranks[i], lanes[i] = rank, points[rank]
         _sums_around(scratch, n, h, stride)
-        _finish(sums, sides, rungs, fading, t * rungs, one_sided[0], one_sided[1])
-        _write_columns(sums, rungs, out, columns, 0, row, end - 1)
+        finish_sums(sums, sides, rungs, fading, t * rungs, one_sided[0], one_sided[1])
+        write_columns(sums, rungs, out, columns, 0, row, end - 1)
         if columns > rungs:
-            _write_columns(sides, one_sided[1] - one_sided[0], out, columns, rungs, row, end - 1)
+            write_columns(sides, one_sided[1] - one_sided[0], out, columns, rungs, row, end - 1)

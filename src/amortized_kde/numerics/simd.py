@@ -45,6 +45,18 @@ class Code:
         ends = [end.value if isinstance(end, Whole) else ir.Constant(INDEX, end) for end in (start, stop, step)]
         with cgutils.for_range_slice(self.builder, *ends) as (index, _):
             yield Whole(self.builder, index)
+            last = self.builder.basic_block
+        self._keep_as_written(last)
+
+    def _keep_as_written(self, last: Any) -> None:
+        """Forbid LLVM to unroll or vectorise the loop with this last block, which would only take time to compile."""
+        module = self.builder.module
+        # A loop is identified by a node that refers to itself.
+        node = ir.values.MDValue(module, [], name=str(len(module.metadata)))
+        no = ir.Constant(ir.IntType(1), 0)
+        wishes = ["llvm.loop.unroll.disable"], ["llvm.loop.vectorize.enable", no]
+        node.operands = (node, *(module.add_metadata(wish) for wish in wishes))
+        last.terminator.set_metadata("llvm.loop", node)
 
     @contextmanager
     def ones(self, bits: Whole) -> Iterator[tuple[Whole, Whole]]:

@@ -34,7 +34,8 @@ from amortized_kde.learned.adaptive.summary import (
     Summary,
     names,
 )
-from amortized_kde.numerics.neighbours import FAINT, Anchored
+from amortized_kde.numerics.kernel_tiles import FAINT
+from amortized_kde.numerics.neighbours import Anchored
 from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, local_rows, point_rows
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
