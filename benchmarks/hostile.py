@@ -1,17 +1,22 @@
-"""Call the library with hostile arguments, seeded, and check what comes back.
+"""Call the library with hostile arguments and files, seeded, and check what comes back.
 
-Each call takes a random sample (magnitudes from 5e-324 to 1e300, ties, rounding, outliers), bounds, weights and method,
-and checks the density: total mass, monotone distribution function, cdf + sf = 1, inverse, no NaN from finite input, the
-time, and that every exception is one of the package's. Calls run in subprocesses, which may die; a run continues where
-it was stopped.
+Half of the calls fit or build a density: random samples (magnitudes from 5e-324 to 1e300, ties, rounding, outliers, up
+to 10,000 values), bounds, weights, methods, and arguments of wrong types. The others select bandwidths, read damaged
+tables, load damaged densities, and use damaged model folders. `contests/hostile.py` has the calls and the laws: mass,
+monotone distribution function, cdf + sf = 1, inverse, no NaN from finite input, only the package's exceptions; here are
+the limits of time and memory. Calls run in subprocesses, which may die; a run continues where it was stopped.
 
-    python benchmarks/hostile.py --calls 1000000 --seed 1 --out build/hostile
+    python benchmarks/hostile.py --calls 1000000 --seed 1 --chunks build/hostile --out results
 """
 
 import argparse
+import csv
 import json
+import resource
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter
@@ -20,181 +25,128 @@ from pathlib import Path
 import numpy as np
 
 import amortized_kde as akde
-from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
+from amortized_kde.errors import AmortizedKdeWarning
+from amortized_kde.research.provenance import models_behind, record_files
+from contests.hostile import KINDS, call
 
-CHUNK = 500
-# Seconds of processor time that one call may take; compiled functions are called once before.
+CHUNK = 2500
+# Seconds of processor time that one call may take. A slow one is repeated, because the first may have compiled.
 SLOW = 5.0
-# A chunk that takes longer hangs.
-LONGEST_CHUNK = 3600.0
-MASS = 1e-9
-SUM = 1e-9
+# Seconds after which a call is ended.
+HANGS = 150
+# Bytes of address space for a process, compiler included, and of memory that a call may add.
+ADDRESS_SPACE = 8 * 2**30
+MEMORY = 2**29
 
 
-def sample(rng):
-    """Return a sample of up to 10,000 values."""
-    n = int(10.0 ** rng.uniform(0.0, 4.0 if rng.random() < 0.1 else 2.5))
-    kind = rng.integers(7)
-    x = [
-        lambda: rng.normal(size=n),
-        lambda: rng.standard_cauchy(n),
-        lambda: rng.gamma(0.1, size=n),
-        lambda: rng.integers(0, 3, n).astype(float),
-        lambda: rng.normal(size=n).round(1),
-        lambda: np.append(rng.normal(size=n), 10.0 ** rng.uniform(0, 100)),
-        lambda: np.exp(rng.normal(scale=50.0, size=n)),
-    ][kind]()
-    scale, offset = rng.choice([1.0, 1.0, 1e-6, 1e6, 1e-100, 1e100, 1e-300, 1e-310, 5e-324]), 0.0
-    if rng.random() < 0.2:
-        offset = 10.0 ** rng.uniform(-10, 16)
-    with np.errstate(all="ignore"):
-        return np.clip(np.nan_to_num(x * scale + offset * scale), -1e300, 1e300)
+def timed_call(seed, number, folder):
+    """Return the kind of a call, what was wrong with it or None, its processor time, and the memory that it added."""
+    start, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    kind, wrong = call(np.random.default_rng([seed, number]), folder)
+    added = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    return kind, wrong, time.process_time() - start, added * 1024
 
 
-def spoiled(x, rng):
-    """Return the sample as something that is not one."""
-    bad = [
-        np.append(x, np.nan), np.append(x, np.inf), x.reshape(1, -1), x.astype(str), [*x, [1.0]], [], None, "text",
-        b"bytes", {"a": 1}, x.astype(complex), 3.0, [10**400], object(), x > 0, np.ma.masked_all(3),
-    ]  # fmt: skip
-    return bad[rng.integers(len(bad))]
-
-
-def bounds(x, rng):
-    """Return bounds, in one case of fourteen invalid ones."""
-    low, high = float(np.min(x)), float(np.max(x))
-    wide = (high - low) * 10.0 ** rng.uniform(-3, 6)
-    good = [None, (None, None), (low, None), (None, high), (low - wide, high + wide), (low, high), (-1e300, 1e300)]
-    bad = [(high, low), (1,), "ab", {0, 1}, (np.nan, 1), (None, 10**400), b"ab", (low, low)]
-    return good[rng.integers(len(good))] if rng.random() < 0.93 else bad[rng.integers(len(bad))]
-
-
-def call(seed, number):
-    """Return what was wrong with one call, or None; a slow one is repeated, because the first may have compiled."""
-    wrong, seconds = timed_call(seed, number)
+def judged_call(seed, number, folder):
+    """Return the kind of a call, and what was wrong with it or None."""
+    kind, wrong, seconds, added = timed_call(seed, number, folder)
     if wrong is None and seconds > SLOW:
-        wrong, seconds = timed_call(seed, number)
-    return "slow" if wrong is None and seconds > SLOW else wrong
-
-
-def timed_call(seed, number):
-    """Return what was wrong with one call, or None, and its processor time."""
-    start = time.process_time()
-    rng = np.random.default_rng([seed, number])
-    x = sample(rng)
-    given = x if rng.random() < 0.9 else spoiled(x, rng)
-    limits = bounds(x, rng)
-    weights = 10.0 ** rng.uniform(-300, 0, x.size) if rng.random() < 0.15 else None
-    names = ["amortized", *akde.selectors()] if x.size <= 300 else ["amortized", "amortized:single", "silverman"]
-    method = names[rng.integers(len(names))] if rng.random() < 0.97 else "no such method"
-    try:
-        if rng.random() < 0.3:
-            h = [0.5, 1e-300, 5e-324, 1e-12, 1e300, 1e306, 0.0, -1.0, float("nan"), "a"][rng.integers(10)]
-            d = akde.KernelDensity(given, h, bounds=limits, weights=weights)
-        else:
-            d = akde.fit(given, bounds=limits, weights=weights, method=method, nan=["raise", "omit"][rng.integers(2)])
-        wrong = check(d, rng)
-    except AmortizedKdeError as error:
-        wrong = None if 10 < len(str(error)) < 1000 else "an exception without a sentence"
-    except Exception as error:
-        wrong = f"{type(error).__name__}: {str(error)[:80]}"
-    return wrong, time.process_time() - start
-
-
-def check(d, rng):
-    """Return which law a density breaks, or None."""
-    low, high = d.support()
-    inner = np.sort(np.append(d.grid(20), d.points[:: max(1, d.points.size // 20)]))
-    far = np.array([-1e300, -1e155, 1e155, 1e300])
-    y = np.unique(np.concatenate([inner, far[(far > low) & (far < high)], [low, high]]))
-    cdf, sf, log = d.cdf(y), d.sf(y), d.logpdf(y)
-    if np.isnan(cdf).any() or np.isnan(sf).any() or np.isnan(log).any():
-        return "NaN from finite input"
-    if abs(cdf[-1] - 1.0) > MASS or abs(cdf[0]) > MASS:
-        return "mass"
-    if np.abs(cdf + sf - 1.0).max() > SUM:
-        return "cdf + sf"
-    if np.diff(cdf).min() < -SUM:
-        return "cdf is not monotone"
-    if not np.isfinite(log[np.isfinite(y)]).all():
-        return "log-density is not finite inside the bounds"
-    p = np.sort(rng.random(5))
-    q = d.ppf(p)
-    if not np.isfinite(q).all() or np.diff(q).min() < 0.0:
-        return "quantiles are not monotone"
-    below, above = d.cdf(np.nextafter(q, -np.inf)), d.cdf(np.nextafter(q, np.inf))
-    if np.any(p < below - SUM) or np.any(p > above + SUM):
-        return "inverse"
-    draws = d.sample(5, rng=1)
-    if not (np.isfinite(draws).all() and (draws >= low).all() and (draws <= high).all()):
-        return "draws"
-    return None if np.isfinite([d.mean(), d.std()]).all() else "moments"
+        kind, wrong, seconds, _ = timed_call(seed, number, folder)
+    return kind, wrong or ("slow" if seconds > SLOW else "memory" if added > MEMORY else None)
 
 
 def run_chunk(seed, start, stop):
-    """Print a line for each call that went wrong, and one at the end."""
+    """Print a line before each call, one for each that went wrong, and the counts of all kinds at the end."""
     warnings.simplefilter("ignore", AmortizedKdeWarning)
     warnings.simplefilter("error", RuntimeWarning)
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     for n in (5, 400):
         akde.fit(np.arange(float(n))).ppf(0.5)
-    for number in range(start, stop):
-        print(json.dumps({"begun": number}), flush=True)
-        wrong = call(seed, number)
-        if wrong is not None:
-            print(json.dumps({"call": number, "wrong": wrong}), flush=True)
-    print(json.dumps({"done": stop - start}), flush=True)
+    kinds = Counter()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        for number in range(start, stop):
+            print(json.dumps({"begun": number}), flush=True)
+            signal.alarm(HANGS)
+            kind, wrong = judged_call(seed, number, Path(folder))
+            kinds[kind] += 1
+            if wrong is not None:
+                print(json.dumps({"call": number, "kind": kind, "wrong": wrong}), flush=True)
+    print(json.dumps({"done": kinds}), flush=True)
 
 
 def in_subprocess(seed, start, stop):
-    """Return the wrong calls of a chunk; one that ends the process is wrong itself, and the rest is run anew."""
-    wrong = []
+    """Return the wrong calls of a chunk and the counts of kinds; a call that ends the process is wrong itself."""
+    wrong, kinds = [], Counter()
     while start < stop:
         command = [sys.executable, __file__, "--seed", str(seed), "--chunk", str(start), str(stop)]
-        try:
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_CHUNK)
-            text, reason = ended.stdout, f"the process ended with {ended.returncode}"
-        except subprocess.TimeoutExpired as error:
-            text, reason = (error.stdout or b"").decode(), "hangs"
-        lines = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        lines = [json.loads(line) for line in ended.stdout.splitlines() if line.endswith("}")]
         wrong += [line for line in lines if "wrong" in line]
-        if any("done" in line for line in lines):
+        done = [line["done"] for line in lines if "done" in line]
+        if done:
+            kinds.update(done[0])
             break
         last = max((line["begun"] for line in lines if "begun" in line), default=start)
-        wrong.append({"call": last, "wrong": reason})
+        reason = "hangs" if ended.returncode == -signal.SIGALRM else f"the process ended with {ended.returncode}"
+        wrong.append({"call": last, "kind": "unknown", "wrong": reason})
+        kinds["unknown"] += last + 1 - start
         start = last + 1
-    return wrong
+    return {"wrong": wrong, "kinds": kinds}
 
 
-def run(calls, seed, out):
-    """Run all chunks that have no result yet, and return the wrong calls."""
-    out.mkdir(parents=True, exist_ok=True)
-    found = []
+def run(calls, seed, folder):
+    """Run all chunks that have no result yet, and return the wrong calls and the counts of kinds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found, kinds = [], Counter()
     for start in range(0, calls, CHUNK):
         stop = min(start + CHUNK, calls)
-        path = out / f"{seed}-{start}-{stop}.json"
+        path = folder / f"{seed}-{start}-{stop}.json"
         if not path.exists():
             text = json.dumps(in_subprocess(seed, start, stop))
             path.with_suffix(".part").write_text(text)
             path.with_suffix(".part").replace(path)
-        found += json.loads(path.read_text())
-    return found
+        chunk = json.loads(path.read_text())
+        found += chunk["wrong"]
+        kinds.update(chunk["kinds"])
+        print(f"{stop} calls, {len(found)} wrong", flush=True)
+    return found, kinds
+
+
+def write_table(found, kinds, out):
+    """Write hostile.csv and hostile.md: for each kind the calls, and what was wrong with how many."""
+    rows = [(kind, kinds[kind], *_worst(found, kind)) for kind in [*KINDS, "unknown"] if kinds[kind]]
+    rows.append(("all", sum(kinds.values()), len(found), ""))
+    out.mkdir(parents=True, exist_ok=True)
+    with open(out / "hostile.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([("kind", "calls", "wrong", "most_often"), *rows])
+    lines = ["| calls | number | wrong | most often |", "|---|---:|---:|---|"]
+    lines += [f"| {kind} | {calls:,} | {wrong:,} | {often} |" for kind, calls, wrong, often in rows]
+    (out / "hostile.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    record_files(out, ["hostile.csv", "hostile.md"], models_behind(["amortized", *akde.selectors()]))
+
+
+def _worst(found, kind):
+    counts = Counter(entry["wrong"] for entry in found if entry["kind"] == kind)
+    return counts.total(), counts.most_common(1)[0][0] if counts else ""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("build/hostile"))
+    parser.add_argument("--chunks", type=Path, default=Path("build/hostile"), help="where finished chunks are kept")
+    parser.add_argument("--out", type=Path, help="folder for hostile.csv and hostile.md")
     parser.add_argument("--chunk", type=int, nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.chunk:
         run_chunk(args.seed, *args.chunk)
         return
-    found = run(args.calls, args.seed, args.out)
-    print(f"{args.calls} calls, {len(found)} wrong")
+    found, kinds = run(args.calls, args.seed, args.chunks)
     for wrong, count in Counter(entry["wrong"] for entry in found).most_common():
-        first = next(entry["call"] for entry in found if entry["wrong"] == wrong)
-        print(f"{count:8d}  {wrong}  (first: call {first})")
+        first = next(entry for entry in found if entry["wrong"] == wrong)
+        print(f"{count:8d}  {wrong}  (first: call {first['call']}, {first['kind']})")
+    if args.out:
+        write_table(found, kinds, args.out)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ PACKAGE = Path(amortized_kde.__file__).parent
 
 # Each entry imports only what stands before it; `research` imports the library, and only `cli` imports `research`.
 ORDER = (
-    *("errors", "_types", "_outcome", "numerics", "data", "density", "learned", "selection", "score", "estimate"),
-    *("_compare", "ensembles", "integrations", "app", "research", "cli"),
+    *("errors", "_types", "_outcome", "_files", "numerics", "data", "density", "learned", "selection", "score"),
+    *("estimate", "_compare", "ensembles", "integrations", "app", "research", "cli"),
 )
 # Parts with compiled loops; the decorators themselves are in numerics/jit.py.
 COMPILED = {"numerics", "data", "selection", "research"}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from amortized_kde._files import replacing
 from amortized_kde._types import Array
-from amortized_kde.research.files import replacing
 from amortized_kde.research.provenance import models_behind
 from amortized_kde.score import Mean
 

@@ -19,6 +19,7 @@ __all__ = [
     "InvalidSampleError",
     "MissingExtraError",
     "PrecisionError",
+    "SlowStartWarning",
     "UnlikeTrainingWarning",
     "UnreadableFileError",
     "UnwritableFileError",
@@ -78,12 +79,19 @@ class UnlikeTrainingWarning(AmortizedKdeWarning):
     """A sample is unlike the training data of a model; its result is valid, but its accuracy is unknown."""
 
 
+class SlowStartWarning(AmortizedKdeWarning):
+    """Compiled code cannot be kept on disk; the first calls are slow in every process."""
+
+
 _PACKAGE = os.path.dirname(__file__) + os.sep
 
 
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn with the line of the nearest caller outside of this package, which is the one that a reader can change."""
+def warn_caller(message: str, category: type[Warning], *, through: tuple[str, ...] = ()) -> None:
+    """Warn with the line of the nearest caller outside of this package, which is the one that a reader can change.
+
+    Folders of other libraries in `through` are not outside.
+    """
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, *through)):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

@@ -369,7 +369,7 @@ def test_a_name_with_dollars_and_brackets_is_only_a_name(run, file, tmp_path):
     options = ("--column", 1, "--plot", tmp_path / "d.png")
     status, out, _ = run("fit", table, *options, "--method", "silverman")
     assert (status, words(out)["column"]) == (0, "$a_{$ [bold]")
-    assert run("compare", table, *options, "--methods", "silverman")[0] == 0
+    assert run("compare", table, *options, "--overwrite", "--methods", "silverman")[0] == 0
 
 
 def test_a_picture_whose_name_has_no_ending_is_a_png(run, file, tmp_path):

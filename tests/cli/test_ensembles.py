@@ -10,6 +10,7 @@ import xarray as xr
 
 import amortized_kde.integrations.xarray as labelled
 from amortized_kde.integrations.xarray import files
+from amortized_kde.integrations.xarray.writing import write_results
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning"),
@@ -321,5 +322,5 @@ def test_a_failure_in_the_middle_leaves_nothing_behind(forecasts, tmp_path):
     target = tmp_path / "out.nc"
     target.write_text("the old one")
     with pytest.raises(OSError, match=r"cannot be written \(the disk is full\)"):
-        files.write_results(broken.to_dataset(), str(target), report=lambda done, total: None)
+        write_results(broken.to_dataset(), str(target), report=lambda done, total: None)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["the old one"]

@@ -186,3 +186,13 @@ def test_moments_between_far_bounds_are_those_of_an_open_side(lower, upper, scal
     open_sides = Background(lower if lower > -9.0 else -math.inf, upper if upper < 9.0 else math.inf, 0.5, scale)
     assert far.mean() == pytest.approx(open_sides.mean(), rel=1e-12)
     assert far.std() == pytest.approx(open_sides.std(), rel=1e-9)
+
+
+def test_bounds_that_are_too_far_away_to_be_said_in_units_of_the_scale_are_none():
+    near, far = (Background(-end, end, 1e-101, 7.5e-101) for end in (1e190, 1e300))
+    y = np.array([-1e100, -1e-99, -1e-100, 0.0, 1e-101, 1e-100, 1e-99, 1e100])
+    np.testing.assert_allclose(np.exp(far.log_cdf(y)) + np.exp(far.log_sf(y)), 1.0, rtol=1e-15)
+    for name in ("log_density", "log_cdf", "log_sf"):
+        np.testing.assert_allclose(getattr(far, name)(y), getattr(near, name)(y), rtol=1e-14, err_msg=name)
+    p = np.array([1e-9, 0.2, 0.5, 0.8, 1.0 - 1e-9])
+    np.testing.assert_allclose(far.quantile(p), near.quantile(p), rtol=1e-13)

@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amortized_kde import KernelDensity
-from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError, UnreadableFileError
+from amortized_kde.errors import (
+    InvalidParameterError,
+    InvalidSampleError,
+    MissingExtraError,
+    UnreadableFileError,
+    UnwritableFileError,
+)
 from amortized_kde.integrations.tables import read_column, write_density
 
 
@@ -264,7 +270,7 @@ def test_a_density_is_written_with_all_its_digits(tmp_path):
 @pytest.mark.parametrize("name", ["missing/density.csv", "."])
 def test_files_that_cannot_be_written(tmp_path, name):
     density = KernelDensity([0.1, 0.2], bandwidth=0.1)
-    with pytest.raises(UnreadableFileError, match="cannot be written"):
+    with pytest.raises(UnwritableFileError, match="cannot be written"):
         write_density(str(tmp_path / name), density, density.grid(5))
 
 

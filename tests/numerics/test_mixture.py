@@ -10,6 +10,7 @@ from amortized_kde.data.support import Bounds
 from amortized_kde.density.kernel_sum import KernelSum
 from amortized_kde.density.kernels import Kernels
 from amortized_kde.ensembles import log_densities
+from amortized_kde.numerics import mixture
 
 
 def kernel_sum(points, bandwidths, coefficients, lower, upper):
@@ -116,3 +117,17 @@ def test_rows_against_every_term(bounds):
         coefficients = np.full((1, points.size), 1.0 / mass)
         kernels = everywhere(points, h[row : row + 1].copy(), coefficients)
         np.testing.assert_allclose(found[row], [slow_log_density(kernels, v) for v in y[row]], rtol=1e-12, atol=1e-12)
+
+
+def test_sums_that_are_too_small_are_exact_in_pieces_of_any_size(monkeypatch):
+    # Terms far below those of the nearest point, and weights over hundreds of decades.
+    rng = np.random.default_rng(5)
+    points = np.sort(rng.uniform(0.0, 40.0, 25))
+    kernels = everywhere(points, np.array([0.3]), 10.0 ** rng.uniform(-290.0, 0.0, (1, 25)))
+    at = np.linspace(-20.0, 60.0, 41)
+    exact = [slow_log_density(kernels, x) for x in at]
+    for most in (1, 60, 2**20):
+        monkeypatch.setattr(mixture, "_MOST_TERMS", most)
+        found = mixture._exact_log_sums(mixture.peaks_of(kernels.complete.rungs), at)
+        np.testing.assert_allclose(found, exact, rtol=1e-13)
+    assert mixture._exact_log_sums(mixture.peaks_of(kernels.complete.rungs), np.array([1e200])) == [-np.inf]

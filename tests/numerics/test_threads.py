@@ -41,6 +41,26 @@ def test_an_error_in_a_piece_reaches_the_caller():
         run_in_pieces(work, 100, operations=1e9, threads=2)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_after_an_interruption_no_piece_is_begun(threads):
+    begun = []
+
+    def work(i, j):
+        begun.append(i)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_in_pieces(work, 10_000, operations=1e12, threads=threads)
+    assert len(begun) <= threads
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_no_piece_takes_much_longer_than_a_second(threads):
+    sizes = []
+    run_in_pieces(lambda i, j: sizes.append(j - i), 100_000, operations=1e12, threads=threads)
+    assert max(sizes) <= 100
+
+
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "two", True, [2]])
 def test_bad_limits(threads):
     with pytest.raises(InvalidParameterError, match="threads must be a whole number of at least 1"):

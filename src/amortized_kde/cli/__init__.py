@@ -1,9 +1,12 @@
 """The command line.
 
-Bad input gets one sentence on standard error and exit status 2. Commands import heavy libraries themselves.
+Bad input, and files that cannot be read or written, get one sentence on standard error and exit status 2; an
+interruption (Ctrl-C) ends with 130, and a reader of the output that has gone with 1. Commands import heavy libraries
+themselves.
 """
 
 import contextlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -12,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from amortized_kde.cli import densities, ensembles, page, reproduction, research
+from amortized_kde.cli.interruption import interruptible
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
 
 __all__ = ["app", "main"]
@@ -27,7 +31,7 @@ for command in (
     reproduction.reproduce,
     page.app,
 ):
-    app.command()(command)
+    app.command()(interruptible(command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -49,6 +53,7 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit, with status 0, or 2 and one sentence on standard error."""
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             # A terminal that cannot show ± shows a question mark.
@@ -59,8 +64,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
             warnings.showwarning = _printer(warnings.showwarning)
             app(args=arguments, prog_name="amortized-kde")
     except AmortizedKdeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        _fail(str(error))
+    except OSError as error:
+        # Files have sentences of their own; what is left is the output, above all on a full disk.
+        what = f"{error.filename!r} cannot be used" if error.filename else "standard output cannot be written"
+        _fail(f"{what} ({error.strerror or error}).")
+    except MemoryError:
+        _fail("there is not enough memory for this; give it less data.")
+
+
+def _fail(sentence: str) -> None:
+    print(f"error: {sentence}", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # Python would try again at the end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(2)
+
+
+def _open_missing_streams() -> None:
+    """Open streams that the caller closed, so that no file gets their numbers; refuse if results cannot be printed."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        _fail("standard output is closed; direct it to a file, or to /dev/null.")
 
 
 def _printer(usual: Any) -> Any:

@@ -2,11 +2,22 @@
 
 import math
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from amortized_kde.cli.options import Bandwidth, BoundsPair, Json, Method, Threads, check_bandwidth, read_limits
+from amortized_kde._files import check_target
+from amortized_kde.cli.options import (
+    Bandwidth,
+    BoundsPair,
+    Json,
+    Method,
+    Overwrite,
+    Threads,
+    check_bandwidth,
+    read_limits,
+)
 from amortized_kde.cli.output import print_facts, print_json
 from amortized_kde.errors import DegenerateSampleError, InvalidParameterError
 
@@ -55,12 +66,14 @@ def fit(
     plot: Picture = None,
     grid: Grid = 512,
     nan: Nan = Missing.fail,
+    overwrite: Overwrite = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Turn one column of numbers into a density."""
     from amortized_kde.integrations.tables import read_column, write_density
 
+    _check_targets(file, out, plot, overwrite=overwrite)
     data = read_column(file, column, weights=weights, nan=nan.value)
     density = _fit(data, bounds, method, bandwidth, threads)
     if smooth != 1.0:
@@ -92,6 +105,7 @@ def compare(
     plot: Picture = None,
     grid: Grid = 512,
     nan: Nan = Missing.fail,
+    overwrite: Overwrite = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -99,6 +113,7 @@ def compare(
     import amortized_kde as akde
     from amortized_kde.integrations.tables import read_column
 
+    _check_targets(file, None, plot, overwrite=overwrite)
     names = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     data = read_column(file, column, weights=weights, nan=nan.value)
     limits = read_limits(bounds)
@@ -157,6 +172,19 @@ def score(
         typer.echo("Scores are logarithmic, in bits; lower is better.")
 
 
+def _check_targets(file: str, out: str | None, plot: str | None, *, overwrite: bool) -> None:
+    """Raise if a file that would be written is read, exists, cannot be, or is named twice."""
+    if out is not None:
+        check_target(out, overwrite=overwrite, sources=(file,))
+    if plot is not None:
+        from amortized_kde.density.plotting import check_picture
+
+        check_target(plot, overwrite=overwrite, sources=(file,), option="--plot")
+        check_picture(plot)
+        if out is not None and Path(out).resolve() == Path(plot).resolve():
+            raise InvalidParameterError(f"--out and --plot are both {out!r}; give them different names.")
+
+
 def _fit(
     data: "Column", bounds: tuple[str, str] | None, method: str | None, bandwidth: float | None, threads: int | None
 ) -> "KernelDensity":
@@ -177,7 +205,7 @@ def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) ->
     ax.set_title(f"{density.method}, bandwidth {density.bandwidth:.4g}, n = {density.points.size}", fontsize=10)
     # A dollar sign in a column's name does not begin a formula.
     ax.set_xlabel(_axis_name(data), parse_math=False)
-    _save(ax, path)
+    plotting.save_figure(ax, path)
 
 
 def _draw_all(
@@ -192,19 +220,11 @@ def _draw_all(
     ax = plotting.draw_comparison(
         found.curves(grid), points=data.values, bounds=bounds or (None, None), name=_axis_name(data)
     )
-    _save(ax, path)
+    plotting.save_figure(ax, path)
 
 
 def _axis_name(data: "Column") -> str:
     return "x" if data.name.isdecimal() else data.name
-
-
-def _save(ax: Any, path: str) -> None:
-    from amortized_kde.density.plotting import save_figure
-    from amortized_kde.integrations.tables import writing
-
-    with writing(path):
-        save_figure(ax, path)
 
 
 def _about_data(data: "Column") -> dict[str, Any]:

@@ -79,11 +79,12 @@ def ensemble(
     from amortized_kde.integrations.xarray import files
     from amortized_kde.integrations.xarray.checks import check_members, find_member_dim
     from amortized_kde.integrations.xarray.survey import survey as survey_file
+    from amortized_kde.integrations.xarray.writing import check_results
 
     check_bandwidth(method, bandwidth)
     wanted = _read_wanted(quantiles, above, below, scored=bool(obs or obs_var))
     sources = tuple(path for path in (file, obs, climatology) if path is not None)
-    files.check_target(out, overwrite=overwrite, sources=sources)
+    check_results(out, overwrite=overwrite, sources=sources)
     x = files.open_ensembles(file, var, member_dim)
     dim = find_member_dim(x, member_dim)
     check_members(x, dim)
@@ -182,7 +183,7 @@ def _results(
 def _write(results: "list[xr.DataArray]", out: str, threads: int | None) -> None:
     import xarray as xr
 
-    from amortized_kde.integrations.xarray.files import write_results
+    from amortized_kde.integrations.xarray.writing import write_results
 
     merged = xr.merge([result.to_dataset() for result in results], combine_attrs="drop_conflicts")
     with WorkBar(1.0) as bar:

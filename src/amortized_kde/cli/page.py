@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import threading
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -91,5 +92,7 @@ def _prepare(url: str | None) -> None:
     from amortized_kde.app.comparing import warm_up
     from amortized_kde.app.work import WORKER
 
-    WORKER.start()
-    warm_up()
+    # No thread can be started any more if the page is stopped in the meantime.
+    with suppress(RuntimeError):
+        WORKER.start()
+        warm_up()

@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from amortized_kde.cli.options import Overwrite
 from amortized_kde.cli.output import WorkBar
 from amortized_kde.errors import InvalidParameterError
 
@@ -86,6 +88,7 @@ def reproduce(
             "--methods", metavar="A,B,...", help="Only score these, separated by commas, and write no tables."
         ),
     ] = None,
+    overwrite: Overwrite = False,
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", help="At most N threads; the results do not depend on N.")
     ] = None,
@@ -94,32 +97,50 @@ def reproduce(
     run = _Run(scale, out or _OUT[scale], threads)
     if verify:
         _verify(run, seed)
-    elif methods is not None:
-        _score(part, run, [name.strip() for name in methods.split(",")])
-    else:
-        _make(part, run)
+        return
+    with _continuable():
+        if methods is not None:
+            _score(part, run, [name.strip() for name in methods.split(",")])
+        else:
+            _make(part, run, overwrite=overwrite)
 
 
-def _make(part: Part, run: _Run) -> None:
+@contextmanager
+def _continuable() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the same command continues where it was.") from None
+
+
+def _make(part: Part, run: _Run, *, overwrite: bool) -> None:
+    from amortized_kde._files import locked
     from amortized_kde.density.plotting import new_axes
     from amortized_kde.research.reproduction.protocol import BEDS
-    from amortized_kde.research.reproduction.run import check_scale, record_part
+    from amortized_kde.research.reproduction.run import begin_record
 
-    check_scale(run.folder, run.size)
     if part is not Part.modes:
         # Fail now, not after an hour, if matplotlib is missing.
         new_axes()
-    run.folder.mkdir(parents=True, exist_ok=True)
+    with locked(run.folder):
+        begin_record(run.folder, run.size, overwrite=overwrite)
+        with _bar(_STEPS[part], run.size) as progress:
+            for step in _STEPS[part]:
+                _take(step, run, progress)
+        if any((run.folder / f"{name}.csv").is_file() for name in BEDS):
+            _draw_and_report(run.folder)
+
+
+def _take(step: str, run: _Run, progress: WorkBar) -> None:
+    """Take a step, and record it."""
+    from amortized_kde.research.reproduction.run import record_part
+
+    progress.begin(step)
+    started = time.perf_counter()
+    facts = _MAKERS.get(step, _make_bed)(step, run, progress)
+    facts = {"seconds": round(time.perf_counter() - started, 1)} | facts
     command = " ".join(["amortized-kde", *sys.argv[1:]])
-    with _bar(_STEPS[part], run.size) as progress:
-        for step in _STEPS[part]:
-            progress.begin(step)
-            started = time.perf_counter()
-            facts = _MAKERS.get(step, _make_bed)(step, run, progress)
-            facts = {"seconds": round(time.perf_counter() - started, 1)} | facts
-            record_part(run.folder, step, scale=run.size, command=command, facts=facts)
-    if any((run.folder / f"{name}.csv").is_file() for name in BEDS):
-        _draw_and_report(run.folder)
+    record_part(run.folder, step, scale=run.size, command=command, facts=facts)
 
 
 def _bar(steps: Iterable[str], size: Size) -> WorkBar:
@@ -186,6 +207,7 @@ def _draw_and_report(folder: Path) -> None:
 
 def _score(part: Part, run: _Run, methods: list[str]) -> None:
     """Compute and store only these columns."""
+    from amortized_kde._files import locked
     from amortized_kde.research.reproduction.protocol import BEDS, SCALES
     from amortized_kde.research.reproduction.run import run_bed
 
@@ -194,7 +216,7 @@ def _score(part: Part, run: _Run, methods: list[str]) -> None:
     for name in methods:
         if name not in known:
             raise InvalidParameterError(f"{part} has no method {name!r}; it has: {', '.join(known) or 'none'}.")
-    with _bar([bed.name for bed in beds], run.size) as progress:
+    with locked(run.folder), _bar([bed.name for bed in beds], run.size) as progress:
         for bed in beds:
             progress.begin(bed.name)
             run_bed(bed, SCALES[run.size], run.folder, methods=methods, threads=run.threads, report=progress.count)

@@ -103,7 +103,7 @@ def train(
         for name, value in archive_only.items():
             if value is not None:
                 raise InvalidParameterError(f"{name} is for training on an archive; give --archive FILE too.")
-        _train_recipe(recipe, out, resume=resume)
+        _train_recipe(recipe, out, resume=resume, overwrite=overwrite)
         return
     if resume:
         raise InvalidParameterError("--resume is for recipes; training on an archive takes a minute, start it again.")
@@ -124,21 +124,26 @@ def _training_extra() -> Iterator[None]:
         yield
     except ImportError as error:
         raise MissingExtraError(
-            f"training needs {error.name}; install it with: pip install 'amortized-kde[train]'"
+            f"training needs {error.name or error}; install it with: pip install 'amortized-kde[train]'"
         ) from None
 
 
-def _train_recipe(recipe: str, out: Path | None, *, resume: bool) -> None:
-    with _training_extra():
-        from amortized_kde.research.training.loop import train
-    from amortized_kde.research.training.checkpoint import draw_log
+def _train_recipe(recipe: str, out: Path | None, *, resume: bool, overwrite: bool) -> None:
     from amortized_kde.research.training.recipe import find_recipe
+
+    with _training_extra():
+        from amortized_kde.research.training.checkpoint import LOG_PICTURE, RUN_FILES, check_folder, draw_log
+        from amortized_kde.research.training.loop import train
 
     found = find_recipe(recipe)
     folder = out or Path("training", found.name)
-    with TrainingBar(found.steps) as report:
-        progress = train(found, folder, resume=resume, report=report)
-    draw_log(progress.log, folder / "log.png", name=found.name)
+    check_folder(folder, RUN_FILES, overwrite=overwrite, resume=resume)
+    try:
+        with TrainingBar(found.steps) as report:
+            progress = train(found, folder, resume=resume, report=report)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("--resume continues from the last checkpoint.") from None
+    draw_log(progress.log, folder / LOG_PICTURE, name=found.name)
     print_facts(
         {
             "recipe": found.name,
@@ -164,7 +169,8 @@ def _train_archive(
     from amortized_kde.integrations.xarray.archives import read_archive
 
     with _training_extra():
-        from amortized_kde.research.training.archive.train import check_folder, held_out, train_archive
+        from amortized_kde.research.training.archive.train import FILES, held_out, train_archive
+        from amortized_kde.research.training.checkpoint import check_folder
 
         if training["tuning"]:
             # Only tuning needs JAX; better to know before all else is done.
@@ -173,7 +179,7 @@ def _train_archive(
     from amortized_kde.research.training.archive.recipe import archive_recipe
     from amortized_kde.research.training.archive.report import table_lines
 
-    check_folder(folder, overwrite=overwrite)
+    check_folder(folder, FILES, overwrite=overwrite, sources=[archive, reading["obs"]])
     found = read_archive(archive, **reading)
     pairs = read_pairs(
         found.members,

@@ -90,7 +90,8 @@ def log_cdf(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: Array
         gap = np.where(np.isfinite(lower), np.maximum(x - lower, 0.0), 0.0) / np.multiply(scale, _SQRT_3)
         from_bound = _log_between(np.broadcast_to(np.where(np.isfinite(start), start, 0.0), gap.shape), y, gap)
         from_bound = from_bound - _log_inside(lower, upper, location, scale)
-        log = np.minimum(np.where(np.isfinite(lower), from_bound, from_open), 0.0)
+        # A bound that is farther away than float64 can say in these units is none.
+        log = np.minimum(np.where(np.isfinite(start), from_bound, from_open), 0.0)
     return np.asarray(np.where(x <= lower, -math.inf, np.where(x >= upper, 0.0, np.where(np.isnan(x), x, log))))
 
 
@@ -122,11 +123,12 @@ def _lower_quantile(p: Array, lower: Array, upper: Array, location: Array, scale
     unit = np.multiply(scale, _SQRT_3)
     start, end = _standard(lower, location, scale), _standard(upper, location, scale)
     from_open = location - unit * _upper_quantile(np.log(p) + _log_upper(-end))
-    start = np.where(np.isfinite(start), start, 0.0)
+    bounded = np.isfinite(start)
+    start = np.where(bounded, start, 0.0)
     gap, y = _quantile_above(np.log(p) + _log_inside(lower, upper, location, scale), start)
     # Near the bound rounding spoils the difference of two places, far from it their sum.
     from_bound = np.where(gap < np.abs(y), lower + unit * gap, location + unit * y)
-    return np.asarray(np.where(p > 0.0, np.where(np.isfinite(lower), from_bound, from_open), lower))
+    return np.asarray(np.where(p > 0.0, np.where(bounded, from_bound, from_open), lower))
 
 
 def _quantile_above(log_mass: Array, start: Array) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from amortized_kde._files import replacing
 from amortized_kde._types import Array
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
 
@@ -171,13 +172,19 @@ def draw_comparison(
 
 def save_figure(ax: Any, path: str) -> None:
     """Write the figure that holds the axes to a file, in the format of the name's ending, or as PNG without one."""
-    kind = Path(path).suffix.lstrip(".").lower() or "png"
-    known = ax.figure.canvas.get_supported_filetypes()
+    kind = check_picture(path)
+    with replacing(path) as file:
+        _write(ax, file, kind)
+
+
+def check_picture(path: str) -> str:
+    """Return the format of a picture by its name's ending; raise `InvalidParameterError` if there is none such."""
+    kind, known = Path(path).suffix.lstrip(".").lower() or "png", new_figure(1.0, 1.0).canvas.get_supported_filetypes()
     if kind not in known:
         raise InvalidParameterError(
             f"{path!r}: pictures cannot be written as {kind!r}; take one of {', '.join(known)}."
         )
-    _write(ax, path, kind)
+    return kind
 
 
 def figure_bytes(ax: Any, kind: str) -> bytes:

@@ -8,9 +8,7 @@ caller had given them.
 import io
 import math
 import os
-import secrets
 import stat
-from contextlib import suppress
 from dataclasses import astuple
 from typing import IO, Any, Literal
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
@@ -18,10 +16,11 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from amortized_kde._files import replacing
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.background import Background
 from amortized_kde.density.parts import Parts, check_parts
-from amortized_kde.errors import AmortizedKdeError, InvalidParameterError, UnreadableFileError, UnwritableFileError
+from amortized_kde.errors import AmortizedKdeError, InvalidParameterError, UnreadableFileError
 
 FORMAT = 4
 # Kind of each array's entries. What a density has not (shares, background, domain, anchors) is an empty array.
@@ -58,11 +57,8 @@ def save_parts(parts: Parts, path: str | os.PathLike[str]) -> None:
         "method": np.array(parts.method),
         "anchors": np.empty(0, np.int64) if parts.anchors is None else parts.anchors,
     }
-    name = _name(path)
-    try:
-        _write(os.path.realpath(name), stored)
-    except (OSError, ValueError) as error:
-        raise UnwritableFileError(f"the density cannot be written to {name} ({error}).") from None
+    with replacing(_name(path)) as file:
+        np.savez(file, **stored)
 
 
 def _name(path: str | os.PathLike[str]) -> str:
@@ -70,23 +66,6 @@ def _name(path: str | os.PathLike[str]) -> str:
         return os.fsdecode(path)
     except TypeError:
         raise InvalidParameterError(f"a file is given by its name, not by a {type(path).__name__}.") from None
-
-
-def _write(path: str, stored: dict[str, Any]) -> None:
-    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        # Devices and pipes cannot be replaced; a folder fails here.
-        with open(path, "wb") as file:
-            np.savez(file, **stored)
-        return
-    temporary = f"{path}.{secrets.token_hex(4)}.part"
-    try:
-        with open(temporary, "xb") as file:
-            np.savez(file, **stored)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def load_parts(path: str | os.PathLike[str]) -> Parts:

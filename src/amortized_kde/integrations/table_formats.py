@@ -17,14 +17,18 @@ from typing import Any
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.data.reading import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError, MissingExtraError, UnreadableFileError
+from amortized_kde.integrations.plain_columns import read_plain
 
 # Missing values as spreadsheets, R, pandas, SQL and Python write them.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"))
 PARQUET_MAGIC = b"PAR1"
 # Rows that decide whether blanks separate columns and whether a column holds numbers.
 _PREVIEW_ROWS = 100
+# Characters from which reading twice, and importing Arrow, takes less time than reading cell by cell.
+_LONG = 65_536
+# Characters in which the header and those rows are looked for.
+_PREVIEW = 65_536
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,10 @@ class Columns:
 class _Table:
     """Rows of text cells, and the line on which each row ends."""
 
-    source: str
-    names: list[str]
-    header: bool
+    columns: Columns
+    before: int  # Lines up to the end of the header.
     lines: list[int]
     rows: list[list[str]]
-    delimiter: str | None
 
 
 def columns_of_text(text: str, label: str) -> Columns:
@@ -57,8 +59,7 @@ def columns_of_text(text: str, label: str) -> Columns:
     >>> columns_of_text("who;x\nann;1,5\n", "a table")
     Columns(names=('who', 'x'), numeric=(1,), header=True, delimiter=';')
     """
-    table = _read_table(text, label, _PREVIEW_ROWS + 1)
-    return Columns(tuple(table.names), _numeric(table), table.header, table.delimiter)
+    return _read_table(text, label, _PREVIEW_ROWS + 1).columns
 
 
 def numbers_of_text(text: str, label: str, index: int) -> Array:
@@ -74,20 +75,22 @@ def numbers_of_text(text: str, label: str, index: int) -> Array:
 
 def rows_of_text(text: str, label: str, chosen: Sequence[int]) -> tuple[list[Array], Sequence[int]]:
     """Return the columns at these positions, the second of which are weights, and the line of each row."""
-    table = _read_table(text, label, _PREVIEW_ROWS + 1)
-    if len(table.rows) >= _PREVIEW_ROWS:
-        plain = [numbers for index in chosen if (numbers := _plain_numbers(text, table, index)) is not None]
-        # NumPy's parser does not know lines, which errors name; so invalid weights are read again below.
-        if len(plain) == len(chosen) and all(weights.min() >= 0.0 for weights in plain[1:]):
-            return plain, range(plain[0].size)
-        table = _read_table(text, label)
-    return [_numbers(table, index) for index in chosen], table.lines
+    if len(text) > _LONG:
+        head = _read_table(text, label, _PREVIEW_ROWS + 1)
+        stream = io.StringIO(text[:_PREVIEW], newline="")
+        before = sum(len(stream.readline()) for _ in range(head.before))
+        found = read_plain(text[before:], chosen, head.columns.delimiter, len(head.columns.names))
+        # Lines are unknown here, and errors name them; so invalid weights are read again below.
+        if found is not None and all((weights >= 0.0).all() for weights in found[1:]):
+            return found, range(found[0].size)
+    table = _read_table(text, label)
+    return [_numbers(table, index, label) for index in chosen], table.lines
 
 
 def _read_table(text: str, label: str, most: int | None = None) -> _Table:
     """Return the table, or its first `most` rows."""
     delimiter = _delimiter(text)
-    found = (pair for pair in _split(text, delimiter, label) if any(cell.strip() for cell in pair[1]))
+    found = (pair for pair in _split(text, delimiter, label) if any(map(str.strip, pair[1])))
     pairs = list(itertools.islice(found, most))
     if not pairs:
         raise InvalidSampleError(f"{label} is empty; at least one number is needed.")
@@ -95,18 +98,22 @@ def _read_table(text: str, label: str, most: int | None = None) -> _Table:
     header = not all(_is_number(cell, delimiter) for cell in rows[0])
     if not header and len(rows) == 1:
         # One line of numbers is a sample, not a table of one row.
-        return _Table(label, ["1"], False, lines * len(rows[0]), [[cell] for cell in rows[0]], delimiter)
+        lines, rows = lines * len(rows[0]), [[cell] for cell in rows[0]]
     width = len(rows[0]) if header else max(map(len, rows))
-    names = [cell.strip() if header else "" for cell in rows[0]] + [""] * (width - len(rows[0]))
-    names = [name or str(position) for position, name in enumerate(names, start=1)]
-    table = _Table(label, names, header, lines[header:], rows[header:], delimiter)
-    _check_widths(table)
-    return table
+    titles = rows[0] if header else [""] * width
+    names = tuple(name.strip() or str(position) for position, name in enumerate(titles, start=1))
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) > width and any(map(str.strip, row[width:])):
+            raise UnreadableFileError(
+                f"{label}, line {line} has {len(row)} cells, but the header has {width}; correct that line."
+            )
+    columns = Columns(names, _numeric(rows[header:], width, delimiter), header, delimiter)
+    return _Table(columns, lines[0] if header else 0, lines[header:], rows[header:])
 
 
 def _delimiter(text: str) -> str | None:
     """Return the tab, semicolon or comma of the first line, else None if blanks separate the columns of every line."""
-    preview = [line for line in text[:65536].splitlines() if line.strip()][:_PREVIEW_ROWS]
+    preview = [line for line in text[:_PREVIEW].splitlines() if line.strip()][:_PREVIEW_ROWS]
     for candidate in "\t;,":
         if any(candidate in line for line in preview[:1]):
             return candidate
@@ -115,10 +122,11 @@ def _delimiter(text: str) -> str | None:
 
 
 def _split(text: str, delimiter: str | None, label: str) -> Iterator[tuple[int, list[str]]]:
+    lines = io.StringIO(text, newline="")
     if delimiter is None:
-        yield from ((number, line.split()) for number, line in enumerate(text.splitlines(), start=1))
+        yield from enumerate(map(str.split, lines), start=1)
         return
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
     try:
         for row in reader:
             yield reader.line_num, row
@@ -126,17 +134,6 @@ def _split(text: str, delimiter: str | None, label: str) -> Iterator[tuple[int, 
         raise UnreadableFileError(
             f"{label} is not a table ({error} near line {reader.line_num}); look for a quotation mark left open."
         ) from None
-
-
-def _check_widths(table: _Table) -> None:
-    width = len(table.names)
-    if not table.header or max(map(len, table.rows), default=0) <= width:
-        return
-    for line, row in zip(table.lines, table.rows, strict=True):
-        if any(cell.strip() for cell in row[width:]):
-            raise UnreadableFileError(
-                f"{table.source}, line {line} has {len(row)} cells, but the header has {width}; correct that line."
-            )
 
 
 def parse_cell(cell: str, delimiter: str | None = None) -> float:
@@ -166,45 +163,29 @@ def _is_number(cell: str, delimiter: str | None) -> bool:
     return True
 
 
-def _numeric(table: _Table) -> tuple[int, ...]:
+def _numeric(rows: list[list[str]], width: int, delimiter: str | None) -> tuple[int, ...]:
     """Return the positions of the columns whose first cells are numbers, at least one of them not missing."""
     found = []
-    for index in range(len(table.names)):
-        cells = [row[index] for row in table.rows[:_PREVIEW_ROWS] if index < len(row)]
+    for index in range(width):
+        cells = (row[index] for row in rows[:_PREVIEW_ROWS] if index < len(row))
         present = [cell for cell in cells if cell.strip().lower() not in MISSING]
-        if present and all(_is_number(cell, table.delimiter) for cell in present):
+        if present and all(_is_number(cell, delimiter) for cell in present):
             found.append(index)
     return tuple(found)
 
 
-def _plain_numbers(text: str, head: _Table, index: int) -> Array | None:
-    """Return a column by NumPy's parser, ten times as fast; None unless all rows are full and all numbers finite."""
-    before_first = head.lines[0] - 1
-    try:
-        values = np.loadtxt(
-            io.StringIO(text), delimiter=head.delimiter, skiprows=before_first, usecols=index, comments=None, ndmin=1
-        )
-    except ValueError:
-        return None
-    if head.delimiter is None:
-        full = len(text.split()) == (values.size + head.header) * len(head.names)
-    else:
-        full = text.count(head.delimiter) == (values.size + head.header) * (len(head.names) - 1)
-    return values if full and np.all(np.abs(values) <= LARGEST_VALUE) else None
-
-
-def _numbers(table: _Table, index: int) -> Array:
+def _numbers(table: _Table, index: int, label: str) -> Array:
     cells = [row[index] if index < len(row) else "" for row in table.rows]
     out = np.empty(len(cells))
     mixed = any("," in cell for cell in cells) and any("." in cell for cell in cells)
     for i, cell in enumerate(cells):
         try:
             # With points and commas in one column, a comma may separate thousands, and the cell is no number.
-            out[i] = parse_cell(cell, "," if mixed else table.delimiter)
+            out[i] = parse_cell(cell, "," if mixed else table.columns.delimiter)
         except ValueError:
             shown = cell.strip() if len(cell) <= 40 else cell[:37].strip() + "..."
             raise InvalidSampleError(
-                f"{table.source}, line {table.lines[i]}: {shown!r} in column {table.names[index]!r} is not a number; "
+                f"{label}, line {table.lines[i]}: {shown!r} in column {table.columns.names[index]!r} is not a number; "
                 "correct it, or leave the cell empty if the value is missing."
             ) from None
     return out

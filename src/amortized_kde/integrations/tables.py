@@ -4,13 +4,13 @@ import csv
 import difflib
 import io
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from amortized_kde._files import write_file
 from amortized_kde._types import Array
 from amortized_kde.data.reading import LARGEST_VALUE, Nan
 from amortized_kde.density import KernelDensity
@@ -210,19 +210,6 @@ def _finite(
     return Column(label, name, values[kept], int(np.sum(~kept)), weights[kept], names[1])
 
 
-@contextmanager
-def writing(path: str) -> Iterator[None]:
-    """Turn errors of writing a file into one sentence."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise UnreadableFileError(
-            f"{path!r} cannot be written: there is no directory {str(Path(path).parent)!r}; make it first."
-        ) from None
-    except OSError as error:
-        raise UnreadableFileError(f"{path!r} cannot be written ({_reason(error)}).") from None
-
-
 def density_csv(density: KernelDensity, grid: Array, *, threads: int | None = None) -> str:
     """Return a CSV with the columns x, density, log_density (natural) and cdf, in full precision."""
     log_density, cdf = density.logpdf(grid, threads=threads), density.cdf(grid, threads=threads)
@@ -235,7 +222,5 @@ def density_csv(density: KernelDensity, grid: Array, *, threads: int | None = No
 
 
 def write_density(path: str, density: KernelDensity, grid: Array, *, threads: int | None = None) -> None:
-    """Write the CSV of `density_csv` to a file."""
-    text = density_csv(density, grid, threads=threads)
-    with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
-        file.write(text)
+    """Write the CSV of `density_csv` to a file, in one move; raises `UnwritableFileError`."""
+    write_file(path, density_csv(density, grid, threads=threads))

@@ -1,9 +1,12 @@
-"""Compilation with Numba: lazy, cached on disk, releasing the interpreter's lock.
+"""Compilation with Numba: lazy, cached on disk where a folder can be written, releasing the interpreter's lock.
 
 Compiled loops are single-threaded; `threads.py` runs several side by side. Numba's own threading layers are not used,
 because they abort after a fork or when two threads enter them at once.
 """
 
+import contextlib
+import functools
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -11,7 +14,10 @@ import numba
 from llvmlite import ir
 from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache, NullCache
 from numba.extending import intrinsic
+
+from amortized_kde.errors import SlowStartWarning, warn_caller
 
 # What `simd.py` writes instructions with, beside the decorators: no other module imports the compiler.
 __all__ = ["HAS_AVX512", "cgutils", "compiled", "entry", "entry_in_order", "inlined", "intrinsic", "ir", "power_of_two"]
@@ -27,16 +33,67 @@ _FAST = {"reassoc", "contract", "nsz"}
 _PART = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+@functools.cache
+def _warn_uncached() -> None:
+    """Say once in a process that compiled code is not kept."""
+    warn_caller(
+        "compiled code cannot be kept on disk, so the first calls take seconds in every process; make the package's "
+        "folder or the user's cache folder writable, or set NUMBA_CACHE_DIR to a folder that is.",
+        SlowStartWarning,
+        through=(os.path.dirname(numba.__file__),),
+    )
+
+
+class _NoCache(NullCache):  # type: ignore[misc]
+    """In the place of a cache, where no folder can be written."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        _warn_uncached()
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache, but a full disk or a damaged file of the cache costs time only."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            # Damaged pickles raise nearly anything; an empty index is written in their place.
+            with contextlib.suppress(Exception):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            _warn_uncached()
+
+
+def _cache_for(function: Callable[..., Any]) -> Any:
+    try:
+        return _Cache(function)
+    except RuntimeError:
+        # Numba found no folder that it can write.
+        return _NoCache()
+
+
 def entry(function: F) -> F:
-    """Compile a loop that Python calls, at its first call, and cache the machine code on disk."""
-    options = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": _FAST}
-    return cast(F, numba.njit(**options)(function))
+    """Compile a loop that Python calls, at its first call, and cache the machine code on disk if possible."""
+    return _entry(function, _FAST)
 
 
 def entry_in_order(function: F) -> F:
     """Compile a loop that Python calls, like `entry`, with its operations in the order written."""
-    options = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract"}}
-    return cast(F, numba.njit(**options)(function))
+    return _entry(function, {"contract"})
+
+
+def _entry(function: F, fastmath: set[str]) -> F:
+    loop: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=fastmath)(function)
+    # With NUMBA_DISABLE_JIT it is the function itself.
+    if hasattr(loop, "enable_caching"):
+        loop._cache = _cache_for(function)
+    return cast(F, loop)
 
 
 def compiled(function: F) -> F:

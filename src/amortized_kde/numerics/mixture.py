@@ -7,7 +7,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive
@@ -19,6 +18,8 @@ _NEGLIGIBLE = 38.0
 _TOO_SMALL = 1e-200
 # Such a sum, at most exp(-460) of the largest possible term, does not matter beside exp(-400) of that term.
 _DOMINATED = 400.0
+# Terms of exact sums that are kept at once, 8 MB.
+_MOST_TERMS = 2**20
 
 
 class Rungs(NamedTuple):
@@ -68,8 +69,9 @@ def log_density(ladder: Peaks, at: Array, known: Array, *, condensed: bool = Fal
     """
     out = np.empty(at.size)
     _log_density(*ladder, at, known, out)
-    for j in np.flatnonzero(np.isnan(out) & np.isfinite(at)) if not condensed else ():
-        out[j] = _exact_log_sum(ladder, at[j])
+    small = np.flatnonzero(np.isnan(out) & np.isfinite(at))
+    if small.size and not condensed:
+        out[small] = _exact_log_sums(ladder, at[small])
     np.logaddexp(out, known, out=out, where=(known > -math.inf) & ~np.isnan(out))
     return out
 
@@ -132,13 +134,21 @@ def _log_density(
             out[j] = _log_density_at(places, relative, offsets, bandwidths, peaks, at[j], known[j])
 
 
-def _exact_log_sum(ladder: Peaks, x: float) -> float:
-    """The sum of every term, relative to the largest: slow, but never too small."""
+def _exact_log_sums(ladder: Peaks, at: Array) -> Array:
+    """The sums of every term, relative to the largest: slow, but never too small."""
     sizes = np.diff(ladder.offsets)
-    u = (x - ladder.places) / np.repeat(ladder.bandwidths, sizes)
+    bandwidths, out = np.repeat(ladder.bandwidths, sizes), np.empty(at.size)
+    rows = max(1, _MOST_TERMS // ladder.places.size)
     # Squares of 1e200 bandwidths overflow to infinity, whose exponential is the correct 0.
-    with np.errstate(over="ignore"):
-        return float(logsumexp(np.repeat(ladder.peaks, sizes) + np.log(ladder.relative) - 0.5 * u * u))
+    with np.errstate(over="ignore", divide="ignore"):
+        heights = np.repeat(ladder.peaks, sizes) + np.log(ladder.relative)
+        for start in range(0, at.size, rows):
+            u = (at[start : start + rows, None] - ladder.places) / bandwidths
+            terms = heights - 0.5 * u * u
+            largest = terms.max(axis=1)
+            terms -= np.where(np.isfinite(largest), largest, 0.0)[:, None]
+            out[start : start + rows] = largest + np.log(np.exp(terms).sum(axis=1))
+    return out
 
 
 @entry

@@ -3,6 +3,7 @@
 import math
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -15,6 +16,8 @@ from amortized_kde.errors import InvalidParameterError
 
 # More pieces than threads, to balance rows of uneven cost.
 _PIECES_PER_THREAD = 8
+# Operations of a piece at most, about a second: an interruption waits for the pieces under way.
+_LONGEST_PIECE = 1e9
 
 
 def available_threads(threads: int | None = None) -> int:
@@ -38,26 +41,37 @@ def run_in_pieces(
 
     `operations` estimates the total work; below 1e5 one thread does it, since starting a pool costs about as much.
     The pool lives only for this call, so that nothing is left over that a fork could break. Floating-point errors are
-    ignored in all pieces, since a new thread does not inherit `numpy.errstate`.
+    ignored in all pieces, since a new thread does not inherit `numpy.errstate`. After an error or an interruption no
+    new piece is begun.
     """
     limit = min(available_threads(threads), count)
-    if limit <= 1 or operations < 1e5:
-        with np.errstate(all="ignore"):
-            work(0, count)
-        return
-    pieces = min(count, limit * _PIECES_PER_THREAD)
-    edges = [count * i // pieces for i in range(pieces + 1)]
-    left = iter(list(pairwise(edges)))
+    alone = limit <= 1 or operations < 1e5
+    pieces = max(1 if alone else limit * _PIECES_PER_THREAD, math.ceil(min(operations / _LONGEST_PIECE, 1e6)))
+    edges = [count * i // min(count, pieces) for i in range(min(count, pieces) + 1)] if count else [0, 0]
+    left = deque(pairwise(edges))
+
+    def next_piece() -> tuple[int, int] | None:
+        try:
+            return left.popleft()
+        except IndexError:
+            return None
 
     def take() -> None:
         with np.errstate(all="ignore"):
-            for start, stop in left:
-                work(start, stop)
+            while (piece := next_piece()) is not None:
+                work(*piece)
 
+    if alone:
+        take()
+        return
     # One job per thread, which takes piece after piece: a job for each piece would cost more than small pieces do.
     with ThreadPoolExecutor(max_workers=limit) as pool:
-        for job in [pool.submit(take) for _ in range(limit)]:
-            job.result()
+        try:
+            for job in [pool.submit(take) for _ in range(limit)]:
+                job.result()
+        except BaseException:
+            left.clear()
+            raise
 
 
 class Scratch(threading.local):

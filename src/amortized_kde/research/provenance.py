@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from amortized_kde.research.files import replacing
+from amortized_kde._files import write_file
 from amortized_kde.selection import SELECTORS, find_selector
 from amortized_kde.selection.registry import Learned
 
@@ -75,8 +75,7 @@ def record_derived(folder: Path, names: Iterable[str], sources: Iterable[str]) -
 
 def _write(folder: Path, origins: Mapping[str, Origin]) -> None:
     text = json.dumps({name: origins[name]._asdict() for name in sorted(origins)}, indent=2)
-    with replacing(folder / RECORD) as file:
-        file.write(f"{text}\n".encode())
+    write_file(folder / RECORD, f"{text}\n")
 
 
 def read_origins(folder: Path) -> dict[str, Origin]:

@@ -100,7 +100,8 @@ class Classical:
                 threads=threads,
             )
             h[where], codes[where] = found, found_codes
-        return Selection(h, codes)
+        # Below the smallest float64, a bandwidth underflows.
+        return Selection(np.where(h == 0.0, np.nextafter(0.0, 1.0), h), codes)
 
 
 def _by_weighting(samples: Samples) -> Iterator[tuple[Samples, Flags | slice]]:

@@ -1,4 +1,4 @@
-"""A real cluster of two worker processes: what comes back is what memory gives, even if a worker dies."""
+"""A real cluster of worker processes: what comes back is what memory gives, even if a worker dies or has little."""
 
 import os
 import shutil
@@ -8,11 +8,12 @@ import uuid
 from pathlib import Path
 
 import cloudpickle
+import dask
 import dask.array
 import numpy as np
 import pytest
 import xarray as xr
-from distributed import Client, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster
 
 import amortized_kde as akde
 import amortized_kde.integrations.xarray as labelled
@@ -80,6 +81,50 @@ def test_no_block_carries_weights(client):
     scores = labelled.log_scores(x, x.isel(member=0), bounds=(0, None))
     weights = sum(array.nbytes for array in load_model("adaptive").arrays.values())
     assert len(cloudpickle.dumps(scores.data.dask)) < 0.05 * weights
+
+
+def hungry(block):
+    """Give the block, beside 150 MB that are needed for a moment."""
+    return block + 0.0 * np.ones(150_000_000 // 8).min()
+
+
+def test_a_worker_with_a_memory_limit_ends_with_the_same_numbers(forecasts):
+    x, y = forecasts
+    # Thirty blocks of 150 MB pass through a worker that may hold 900 MB with its libraries.
+    wide = xr.concat([x] * 60, "lon").transpose("lon", "time", "lat", "member").chunk(lon=2)
+    lazy = wide.copy(data=wide.data.map_blocks(hungry, dtype=float, meta=np.empty((0, 0, 0, 0))))
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="900MB"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        found = client.compute(labelled.log_scores(lazy, y, method="silverman", bounds=(0, None))).result(timeout=200)
+    expected = labelled.log_scores(x, y, method="silverman", bounds=(0, None))
+    for k in range(wide.sizes["lon"]):
+        np.testing.assert_allclose(found.isel(lon=k).transpose(*expected.dims), expected, rtol=1e-12)
+
+
+def greedy(block):
+    """Ask for far more memory than the worker has."""
+    kept = [np.ones(20_000_000) for _ in range(40)]
+    return block + 0.0 * len(kept)
+
+
+def test_a_worker_that_needs_more_than_its_limit_is_an_error_and_not_a_hang(forecasts):
+    x, y = forecasts
+    lazy = x.chunk(time=12)
+    lazy = lazy.copy(data=lazy.data.map_blocks(greedy, dtype=float, meta=np.empty((0, 0, 0))))
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="700MB"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        future = client.compute(labelled.log_scores(lazy, y, method="silverman", bounds=(0, None)))
+        with pytest.raises(KilledWorker):
+            future.result(timeout=200)
 
 
 def slowly(block, folder):

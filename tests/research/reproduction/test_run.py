@@ -10,7 +10,7 @@ from amortized_kde.research.reproduction import columns
 from amortized_kde.research.reproduction import run as runs
 from amortized_kde.research.reproduction.columns import FOLDER, read_chunk
 from amortized_kde.research.reproduction.protocol import BEDS, Scale, chunks_of
-from amortized_kde.research.reproduction.run import check_scale, read_record, record_part, run_bed
+from amortized_kde.research.reproduction.run import begin_record, read_record, record_part, run_bed
 
 TINY = Scale("tiny", 10, 5, 1, 1)
 GAUSSIAN = BEDS["gaussian"]
@@ -129,9 +129,9 @@ def test_the_record_grows_by_parts_and_keeps_its_scale(tmp_path):
     assert (record["scale"], record["command"], record["parts"]["gaussian"]["command"]) == ("paper", "two", "one")
     assert record["cores"] >= 1
     assert record["machine"]
-    check_scale(tmp_path, "paper")
+    begin_record(tmp_path, "paper", overwrite=False)
     with pytest.raises(InvalidParameterError, match="would overwrite"):
-        check_scale(tmp_path, "quick")
+        begin_record(tmp_path, "quick", overwrite=True)
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(UnreadableFileError, match="not a record"):
         read_record(tmp_path)

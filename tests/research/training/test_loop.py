@@ -1,22 +1,27 @@
 """Runs: a killed and resumed one ends as one that was never stopped; the NumPy pass is the JAX pass; logs replay."""
 
 import dataclasses
+import errno
+import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 pytest.importorskip("jax", reason="training needs the train extra")
 
 from amortized_kde.data.sample import moments
 from amortized_kde.density import KernelDensity
-from amortized_kde.errors import InvalidParameterError, UnreadableFileError
+from amortized_kde.errors import InvalidParameterError, UnreadableFileError, UnwritableFileError
 from amortized_kde.learned.paper.features import network_inputs
 from amortized_kde.learned.paper.prediction import forward
 from amortized_kde.learned.store import model_names, read_model
 from amortized_kde.numerics.layers import Stack
 from amortized_kde.research.tasks import MixtureWorld, UntruncatedWorld
-from amortized_kde.research.training.checkpoint import read_log
+from amortized_kde.research.training.checkpoint import read_log, write_model
 from amortized_kde.research.training.loop import LOG_EVERY, Adam, train
 from amortized_kde.research.training.paper import PaperProblem, layers_of, scores_and_slopes
 from amortized_kde.research.training.recipe import find_recipe, recipe_names
@@ -45,6 +50,103 @@ def test_a_stopped_run_ends_with_the_bits_of_an_unbroken_one(small, tmp_path):
     assert resumed == whole
     for name in ("weights.safetensors", "card.json", "log.csv"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
+
+
+def test_a_run_that_was_killed_behind_its_last_checkpoint_is_finished(small, tmp_path):
+    whole = train(small, tmp_path)
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for name in ("weights.safetensors", "card.json"):
+        (tmp_path / name).unlink()
+    lines = written["log.csv"].splitlines(keepends=True)
+    (tmp_path / "log.csv").write_bytes(b"".join(lines[:-1]))
+    (tmp_path / "card.json.0123abcd.part").write_text("half")
+    assert train(small, tmp_path, resume=True) == whole
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == written
+
+
+def test_two_runs_in_one_folder_are_refused(small, tmp_path):
+    def begin_another(progress):
+        if progress.step == 3:
+            with pytest.raises(UnwritableFileError, match="another process is writing to"):
+                train(small, tmp_path)
+            refused.append(progress.step)
+
+    refused = []
+    train(small, tmp_path, report=begin_another)
+    assert refused == [3]
+    assert not (tmp_path / ".lock").exists()
+
+
+def spoil(path, **entries):
+    """Write a checkpoint anew with other entries in its description."""
+    with safe_open(path, framework="numpy") as file:
+        arrays, meta = {name: file.get_tensor(name) for name in sorted(file.keys())}, file.metadata()
+    about = json.loads(meta["run"])
+    about |= {key: value for key, value in entries.items() if key in about}
+    arrays |= {key: value for key, value in entries.items() if key not in about}
+    save_file(arrays, path, metadata={"run": json.dumps(about)})
+
+
+DAMAGES = {
+    "no description": lambda path: save_file({"state000": np.zeros(3)}, path),
+    "no table": lambda path: spoil(path, progress=[1, 2]),
+    "no steps": lambda path: spoil(path, progress={"step": "many", "log": []}),
+    "another log": lambda path: spoil(
+        path, progress={"step": 20, "log": [{"step": 1, "score": None, "validation": 3}]}
+    ),
+    "unknown entry": lambda path: spoil(path, progress={"weather": 1, "log": []}),
+    "another shape": lambda path: spoil(path, state001=np.zeros((2, 2), np.float32)),
+    "another type": lambda path: spoil(path, best000=np.zeros(3, np.int8)),
+    "one array more": lambda path: spoil(path, state999=np.zeros(3, np.float32)),
+    "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "empty": lambda path: path.write_bytes(b""),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_checkpoint_gets_a_sentence(small, tmp_path, damage):
+    train(small, tmp_path, stop_at=20)
+    damage(tmp_path / "checkpoint.safetensors")
+    with pytest.raises(UnreadableFileError, match=r"checkpoint .* is damaged .*; start again"):
+        train(small, tmp_path, resume=True)
+
+
+def test_a_full_disk_keeps_the_checkpoint_before(small, tmp_path, monkeypatch):
+    whole = train(small, tmp_path / "whole")
+    sync = os.fsync
+    turns = iter(range(100))
+
+    def full(descriptor):
+        # The third file is the second checkpoint.
+        if next(turns) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UnwritableFileError, match=r"checkpoint.*No space left on device"):
+        train(small, tmp_path / "broken")
+    assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == ["checkpoint.safetensors", "log.csv"]
+    assert train(small, tmp_path / "broken", resume=True) == whole
+    for name in ("weights.safetensors", "card.json", "log.csv", "checkpoint.safetensors"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
+
+
+def test_a_model_is_replaced_only_when_both_its_files_are_on_disk(tmp_path, monkeypatch):
+    write_model(tmp_path, {"a": np.zeros(3)}, {"name": "old"})
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    sync = os.fsync
+    for broken in (0, 1):
+        turns = iter(range(100))
+
+        def full(descriptor, broken=broken, turns=turns):
+            if next(turns) == broken:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            sync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(UnwritableFileError, match="No space left"):
+            write_model(tmp_path, {"a": np.ones(3)}, {"name": "new"})
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_training_lowers_the_validation_score(small, tmp_path):

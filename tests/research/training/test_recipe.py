@@ -1,11 +1,20 @@
+"""Recipes: what is in those of the package, and the sentence for every wrong entry."""
+
+import json
+from importlib import resources
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from amortized_kde.data.sample import moments
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.learned.paper.features import CONVENTIONS, network_inputs
 from amortized_kde.research.tasks import draw_tasks, world
 from amortized_kde.research.training.recipe import find_recipe, find_world, recipe_names
+
+RECIPES = resources.files("amortized_kde.research.training") / "recipes"
 
 
 def test_the_papers_recipes_are_there_and_the_two_past_it():
@@ -45,9 +54,7 @@ def test_the_limits_of_multifamily_hold_the_central_99_percent_of_its_tasks():
 
 
 def edited(tmp_path, old, new, name="gmm8"):
-    from importlib import resources
-
-    text = (resources.files("amortized_kde.research.training") / "recipes" / f"{name}.toml").read_text()
+    text = (RECIPES / f"{name}.toml").read_text()
     assert old in text
     path = tmp_path / "mine.toml"
     path.write_text(text.replace(old, new))
@@ -57,7 +64,7 @@ def edited(tmp_path, old, new, name="gmm8"):
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-        ("batch = 256", "batch = 0", "positive"),
+        ("batch = 256", "batch = 0", "batch must be from 1 to"),
         ("batch = 256", 'batch = "many"', "batch"),
         ("batch = 256", "batches = 256", "batches"),
         ("seed = 2026\n", "", "seed"),
@@ -72,6 +79,74 @@ def edited(tmp_path, old, new, name="gmm8"):
 def test_a_wrong_entry_gets_a_sentence_that_names_it(tmp_path, old, new, word):
     with pytest.raises(InvalidParameterError, match=word):
         find_recipe(edited(tmp_path, old, new))
+
+
+ODD = {
+    "no unit": ("hidden = [128, 128]", "hidden = [0]", "network.hidden must be from 1 to"),
+    "no layer": ("hidden = [128, 128]", "hidden = []", "at least one layer"),
+    "layers of words": ("hidden = [128, 128]", 'hidden = ["a"]', "network: hidden must be of type int"),
+    "other inputs": ('inputs = ["n", ', 'inputs = ["median", ', "network.inputs must be"),
+    "no rate": ("learning_rate = 5e-4", "learning_rate = nan", "optimiser.learning_rate must be from 1e-12"),
+    "an endless rate": ("learning_rate = 5e-4", "learning_rate = inf", "learning_rate must be from"),
+    "a rate too large for a float": ("learning_rate = 5e-4", f"learning_rate = {10**400}", "learning_rate must be"),
+    "no clip": ("clip = 1.0", "clip = 0.0", "optimiser.clip"),
+    "steps back": ("steps = 40000", "steps = -3", "steps must be from 1 to 1000000000, not -3"),
+    "true steps": ("steps = 40000", "steps = true", "steps must be of type int"),
+    "a seed below zero": ("seed = 2026", "seed = -1", "seed must be from 0"),
+    "no validation": ("every = 1000", "every = 0", "validation.every"),
+    "validation on nothing": ("tasks_per_size = 20", "tasks_per_size = 0", "validation.tasks_per_size"),
+    "samples of nothing": ("sizes = [5, 256]", "sizes = [0, 256]", "sizes must be from 1"),
+    "one size": ("sizes = [5, 256]", "sizes = [5]", "smallest and the largest n"),
+    "a number for a table": ("[early_stop]", "[other]", "unknown entry 'other'|lacks the entry"),
+    "a path for a name": ('name = "gmm8"', 'name = "../../gmm8"', "name must be of at most 100 letters"),
+    "no name": ('name = "gmm8"', 'name = ""', "name must be"),
+    "limits of words": (
+        "[objective]",
+        '[network.limits]\nmean = ["a", "b"]\n[objective]',
+        "mean must be of type float",
+    ),
+    "no limits": ("[objective]", "[network.limits]\nmean = [nan, 2.0]\n[objective]", "network.limits must be from"),
+    "nested deeply": ("seed = 2026", f"seed = {'[' * 5000}{']' * 5000}", "not valid TOML"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "word"), ODD.values(), ids=ODD)
+def test_odd_entries_get_a_sentence(tmp_path, old, new, word):
+    with pytest.raises(InvalidParameterError, match=word) as caught:
+        find_recipe(edited(tmp_path, old, new))
+    assert str(caught.value).endswith(".")
+
+
+def test_a_table_that_is_none(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "a"\nseed = 1\nsteps = 1\noptimiser = 3\n')
+    with pytest.raises(InvalidParameterError, match="optimiser must be a table of entries, not 3"):
+        find_recipe(str(path))
+
+
+NUMBERS = st.one_of(
+    st.integers(-3, 3), st.just(10**30), st.floats(allow_nan=True, allow_infinity=True), st.just([]), st.just("a")
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=st.sampled_from(["gmm8", "adaptive", "single"]), place=st.integers(0, 60), value=NUMBERS)
+def test_any_entry_may_be_anything(tmp_path_factory, name, place, value):
+    lines = (RECIPES / f"{name}.toml").read_text().splitlines()
+    entries = [i for i, line in enumerate(lines) if "=" in line.partition("#")[0]]
+    chosen = entries[place % len(entries)]
+    key = lines[chosen].partition("=")[0]
+    written = repr(value).replace("'", '"') if isinstance(value, (str, list, int)) else f"{value}"
+    lines[chosen] = f"{key}= {written}"
+    path = tmp_path_factory.mktemp("recipe") / "mine.toml"
+    path.write_text("\n".join(lines))
+    try:
+        recipe = find_recipe(str(path))
+    except InvalidParameterError:
+        return
+    flat = json.dumps(recipe.as_card())
+    assert "NaN" not in flat
+    assert "Infinity" not in flat
 
 
 def test_unknown_names_and_files_get_a_sentence():

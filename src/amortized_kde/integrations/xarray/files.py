@@ -1,6 +1,5 @@
-"""Read and write files of labelled arrays (NetCDF, Zarr) block by block; put forecast archives into rows."""
+"""Read files of labelled arrays (NetCDF, Zarr) block by block; put forecast archives into rows."""
 
-import shutil
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,11 +15,9 @@ from amortized_kde.errors import InvalidParameterError, InvalidSampleError, Miss
 from amortized_kde.integrations.xarray.checks import check_alike, find_member_dim, listing
 from amortized_kde.integrations.xarray.times import check_times
 from amortized_kde.integrations.xarray.units import in_units_of
-from amortized_kde.numerics.threads import available_threads
 
 # Largest numbers of cells and values in a block: some seconds of work, and a few megabytes.
 _BLOCK_CELLS, _BLOCK_VALUES = 4_000, 1_000_000
-_NETCDF, _ZARR = (".nc", ".nc4", ".h5"), ".zarr"
 
 
 class ArchiveRows(NamedTuple):
@@ -122,72 +119,8 @@ def rows_of(
     return ArchiveRows(rows, np.asarray(observed.values, np.float64).reshape(-1), times)
 
 
-def check_target(path: str, *, overwrite: bool, sources: tuple[str, ...] = ()) -> None:
-    """Raise `InvalidParameterError` or `UnreadableFileError` if results cannot or must not be written to `path`."""
-    target = Path(path)
-    if target.suffix not in (*_NETCDF, _ZARR):
-        raise InvalidParameterError(f"{path!r} should end in .nc (NetCDF) or .zarr (Zarr), which says what to write.")
-    if any(target.resolve() == Path(source).resolve() for source in sources):
-        raise InvalidParameterError(f"{path!r} is read and cannot be written too; give another --out.")
-    if target.exists() and not overwrite:
-        raise InvalidParameterError(f"{path!r} exists already; give another --out, or --overwrite to replace it.")
-    if not target.parent.is_dir():
-        raise UnreadableFileError(
-            f"{path!r} cannot be written: there is no directory {str(target.parent)!r}; make it first."
-        )
-
-
-def write_results(
-    results: xr.Dataset, path: str, *, report: Callable[[int, int], None], threads: int | None = None
-) -> None:
-    """Compute lazy results block by block, and write them as NetCDF or Zarr.
-
-    They are written beside the file and moved to it at the end, so that a file of this name is complete.
-    ``report(done, all)`` is called after every step.
-    """
-    import dask
-
-    target, part = Path(path), Path(f"{path}.part")
-    # Encodings describe the blocks of the source.
-    results = results.drop_encoding()
-    try:
-        with _quiet(), _follow(report), dask.config.set(scheduler="threads", num_workers=available_threads(threads)):
-            store: Any = (
-                results.to_zarr(part, mode="w", compute=False)
-                if target.suffix == _ZARR
-                else results.to_netcdf(part, engine="h5netcdf", compute=False)
-            )
-            store.compute()
-        _remove(target)
-        part.rename(target)
-    except OSError as error:
-        raise UnreadableFileError(f"{path!r} cannot be written ({_first_line(error)}).") from None
-    finally:
-        _remove(part)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 @contextmanager
-def _follow(report: Callable[[int, int], None]) -> Iterator[None]:
-    """Report the number of dask's tasks that are done."""
-    from dask.callbacks import Callback
-
-    def after(key: Any, result: Any, tasks: Any, state: Mapping[str, Any], worker: Any) -> None:
-        done = len(state["finished"])
-        report(done, done + sum(len(state[kind]) for kind in ("ready", "waiting", "running")))
-
-    with Callback(posttask=after):  # type: ignore[no-untyped-call]
-        yield
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Suppress warnings of xarray and Zarr about stored chunks that are split, and about formats."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -205,7 +138,7 @@ def _open(path: str, chunks: dict[Hashable, int] | None) -> xr.Dataset:
         ) from None
     engine = "zarr" if Path(path).is_dir() else None
     try:
-        with _quiet():
+        with quiet():
             try:
                 return xr.open_dataset(path, engine=engine, chunks=chunks)
             except (ImportError, ValueError) as error:
@@ -216,7 +149,7 @@ def _open(path: str, chunks: dict[Hashable, int] | None) -> xr.Dataset:
     # Every format raises exceptions of its own.
     except Exception as error:
         # For an unknown format, xarray only lists what could be installed.
-        why = "" if "did not find a match" in str(error) else f" ({_first_line(error)})"
+        why = "" if "did not find a match" in str(error) else f" ({first_line(error)})"
         raise UnreadableFileError(f"{path!r} cannot be read as NetCDF or Zarr{why}.") from None
 
 
@@ -230,7 +163,8 @@ def reading(path: str, chunks: dict[Hashable, int] | None = None) -> Iterator[xr
         data.close()
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of a message, without the point at its end."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from amortized_kde._files import make_folder, replacing
 from amortized_kde._outcome import OK
 from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
 from amortized_kde.learned.store import load_model
-from amortized_kde.research.files import replacing
 from amortized_kde.research.reproduction.judge import Judge
 from amortized_kde.research.reproduction.oracle import best_bandwidths
 from amortized_kde.research.reproduction.protocol import BEDS, ORACLE, TRUTH, Chunk
@@ -135,6 +135,6 @@ def write_chunk(folder: Path, chunk: Chunk, stored: StoredChunk) -> None:
             f"{method}.failures": column.failures,
         }
     path = _path(folder, chunk)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with replacing(path) as file:
         np.savez(file, **arrays)

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from amortized_kde._files import write_file
 from amortized_kde.research.provenance import record_derived
 from amortized_kde.research.reproduction import report_tables as tables
 from amortized_kde.research.reproduction.claims import NOT_JUDGED, Claim, judge_claims
@@ -104,7 +105,7 @@ def write_report(folder: Path) -> Path:
         section("Files", _files(evidence)),
     ]
     path = evidence.folder / "README.md"
-    path.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+    write_file(path, "\n\n".join(part for part in parts if part) + "\n")
     record_derived(path.parent, [path.name], [f"{name}.csv" for name in evidence.beds])
     return path
 

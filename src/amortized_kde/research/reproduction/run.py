@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import amortized_kde
+from amortized_kde._files import write_file
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.numerics.threads import available_threads
-from amortized_kde.research.files import replacing
 from amortized_kde.research.provenance import record_files
 from amortized_kde.research.reproduction.columns import StoredChunk, compute_column, make_tasks, read_chunk, write_chunk
 from amortized_kde.research.reproduction.exactness import write_penalties, write_quadrature
@@ -132,12 +132,28 @@ def read_record(folder: Path) -> dict[str, Any]:
         ) from None
 
 
-def check_scale(folder: Path, scale: str) -> None:
-    """Raise `InvalidParameterError` if a folder holds tables of another scale."""
-    stored = read_record(folder).get("scale", scale)
-    if stored != scale:
+def begin_record(folder: Path, scale: str, *, overwrite: bool) -> None:
+    """Make a folder known as one of results of a scale.
+
+    Raises
+    ------
+    InvalidParameterError
+        If it holds results of another scale, or, without `overwrite`, files that are no results.
+    """
+    record = read_record(folder)
+    if not record:
+        # Hidden files are the scores of chunks and the lock.
+        others = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+        if others and not overwrite:
+            raise InvalidParameterError(
+                f"{str(folder)!r} has files that are no results of this command, such as {others[0]}; give another "
+                "--out, or --overwrite to replace files of the same names."
+            )
+        write_file(folder / _RECORD, json.dumps({"scale": scale}) + "\n")
+    if record.get("scale", scale) != scale:
         raise InvalidParameterError(
-            f"{folder} holds results of --scale {stored}, which --scale {scale} would overwrite; take another --out."
+            f"{folder} holds results of --scale {record['scale']}, which --scale {scale} would overwrite; take another "
+            "--out."
         )
 
 
@@ -161,8 +177,7 @@ def record_part(folder: Path, part: str, *, scale: str, command: str, facts: dic
         "machine": _machine(),
         "parts": parts,
     }
-    with replacing(folder / _RECORD) as file:
-        file.write((json.dumps(record, indent=2) + "\n").encode())
+    write_file(folder / _RECORD, json.dumps(record, indent=2) + "\n")
     record_files(folder, [_RECORD], {})
 
 

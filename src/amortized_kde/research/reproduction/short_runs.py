@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from amortized_kde._files import replacing
 from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import MissingExtraError, UnreadableFileError
 from amortized_kde.learned.model import Model
 from amortized_kde.learned.paper.features import CONVENTIONS
 from amortized_kde.learned.store import read_model
-from amortized_kde.research.files import replacing
 from amortized_kde.research.reproduction.judge import judge_by_draws
 from amortized_kde.research.reproduction.oracle import best_bandwidths
 from amortized_kde.research.reproduction.protocol import ORACLE

@@ -5,6 +5,7 @@ with replacement, and uses them for all methods.
 """
 
 import csv
+import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from amortized_kde._files import write_file
 from amortized_kde._types import Array, Words
 from amortized_kde.errors import UnreadableFileError
 from amortized_kde.numerics.jit import entry
@@ -93,8 +95,9 @@ def bootstrap_means(
 def write_csv(path: Path, header: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
     """Write a table, floats with 17 significant digits, from which the same float64 is read."""
     rows = [[f"{cell:.17g}" if isinstance(cell, float) else cell for cell in line] for line in lines]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    write_file(path, text.getvalue())
 
 
 def write_tables(bed: Bed, scale: Scale, folder: Path, *, threads: int | None = None) -> None:

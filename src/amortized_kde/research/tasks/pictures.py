@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from amortized_kde._files import replacing
 from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.research.provenance import record_files
@@ -77,7 +78,8 @@ def draw_worlds(worlds: Sequence[World], path: str | os.PathLike[str], *, seed: 
             _draw_one(axes, grid, densities[t], tasks.values[tasks.offsets[t] : tasks.offsets[t + 1]])
         row[0].set_ylabel(shown.name, fontsize=10)
     figure.suptitle(f"Random densities of each world, with a sample of {_SIZE} from each", fontsize=11)
-    figure.savefig(path, dpi=120)
+    with replacing(path) as file:
+        figure.savefig(file, dpi=120)
 
 
 def reproduce_worlds(out: str | os.PathLike[str]) -> str:

@@ -4,12 +4,14 @@ An extreme of 10,000 settings is itself random, so it is judged by its spread ov
 """
 
 import csv
+import io
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from amortized_kde._files import write_file
 from amortized_kde.research.provenance import record_files
 from amortized_kde.research.tasks.families import FAMILIES, parameters
 from amortized_kde.research.tasks.worlds import POOL_SEED, POOL_SIZE, Pool, make_pool
@@ -124,7 +126,8 @@ def reproduce_ranges(out: str | os.PathLike[str], *, pools: int = _POOLS) -> str
     lines = [header, *(_line(row) for row in compare_ranges(pools))]
     directory = Path(out)
     directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / "table1_ranges.csv", "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows(lines)
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    write_file(directory / "table1_ranges.csv", text.getvalue())
     record_files(directory, ["table1_ranges.csv"], {})
     return "\n".join("".join(cell.ljust(13) for cell in line).rstrip() for line in lines)

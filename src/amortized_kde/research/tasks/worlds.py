@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from amortized_kde._files import replacing
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.numerics.streams import indexed_uniforms, stream_words
 from amortized_kde.research.tasks.batch import SETTING, World
@@ -89,7 +90,7 @@ def make_pool(
 def save_pool(pool: Pool, path: str | os.PathLike[str]) -> None:
     """Write a pool to a file of plain arrays (NumPy's npz; nothing in it is executed on loading)."""
     d = pool.densities
-    with open(path, "wb") as file:
+    with replacing(path) as file:
         np.savez_compressed(
             file,
             format=_FORMAT,

@@ -3,6 +3,8 @@
 import csv
 import hashlib
 import json
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,14 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save
 
+from amortized_kde._files import replacing, write_file
 from amortized_kde.density.plotting import COLOURS, new_axes, save_figure
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.learned.store import FORMAT
-from amortized_kde.research.files import replacing
 
-CHECKPOINT, LOG = "checkpoint.safetensors", "log.csv"
+CHECKPOINT, LOG, LOG_PICTURE = "checkpoint.safetensors", "log.csv", "log.png"
+CARD, WEIGHTS = "card.json", "weights.safetensors"
+RUN_FILES = (CHECKPOINT, LOG, LOG_PICTURE, CARD, WEIGHTS)
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,20 @@ class Progress:
     log: list[LogRow] = field(default_factory=list)
 
 
-def _replace(path: Path, data: bytes) -> None:
-    with replacing(path) as file:
-        file.write(data)
+def check_folder(
+    out: Path, names: Sequence[str], *, overwrite: bool, resume: bool = False, sources: Iterable[str | None] = ()
+) -> None:
+    """Raise `InvalidParameterError` if a training must not write files of these names to a folder."""
+    if out.exists() and not out.is_dir():
+        raise InvalidParameterError(f"{str(out)!r} is a file; give a folder with --out.")
+    if any(source is not None and out.resolve() == Path(source).resolve() for source in sources):
+        raise InvalidParameterError(f"{str(out)!r} is read and cannot be written too; give another --out.")
+    found = [name for name in names if (out / name).exists()]
+    if found and not (overwrite or (resume and CHECKPOINT in found)):
+        hint = "--resume to continue, " if CHECKPOINT in found else ""
+        raise InvalidParameterError(
+            f"{str(out)!r} has {found[0]} already; give another --out, {hint}or --overwrite to replace what is there."
+        )
 
 
 def write_checkpoint(
@@ -66,8 +81,9 @@ def write_checkpoint(
     """Write everything that is needed to resume the run."""
     arrays = {f"state{i:03d}": np.asarray(a) for i, a in enumerate(state)}
     arrays |= {f"best{i:03d}": np.asarray(a) for i, a in enumerate(best)}
-    meta = {"recipe": json.dumps(recipe, sort_keys=True), "progress": json.dumps(asdict(progress))}
-    _replace(out / CHECKPOINT, save(arrays, metadata=meta))
+    # One entry: safetensors writes several in a random order, and a run must end with the same bytes.
+    about = json.dumps({"recipe": recipe, "progress": asdict(progress)})
+    write_file(out / CHECKPOINT, save(arrays, metadata={"run": about}))
 
 
 def read_checkpoint(
@@ -89,22 +105,47 @@ def read_checkpoint(
         with safe_open(path, framework="numpy") as file:
             meta = file.metadata()
             arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
+        about = json.loads(meta["run"])
+        found, stored = about["recipe"], about["progress"]
+        progress = Progress(**{**stored, "log": [LogRow(**row) for row in stored["log"]]})
+        _check_progress(progress)
     except Exception as error:
-        raise UnreadableFileError(f"the checkpoint {path} cannot be read ({error}).") from None
-    if json.loads(meta["recipe"]) != json.loads(json.dumps(recipe)):
+        # Damaged bytes raise nearly anything.
+        raise _damaged(path, f"{type(error).__name__}: {error}"[:200]) from None
+    if found != json.loads(json.dumps(recipe)):
         raise InvalidParameterError(f"{out} holds a run of another recipe; give another --out.")
-    stored = json.loads(meta["progress"])
-    progress = Progress(**{**stored, "log": [LogRow(**row) for row in stored["log"]]})
     state = [a for name, a in arrays.items() if name.startswith("state")]
     best = [a for name, a in arrays.items() if name.startswith("best")]
     return progress, state, best
+
+
+def _damaged(path: Path, reason: str) -> UnreadableFileError:
+    return UnreadableFileError(
+        f"the checkpoint {path} is damaged ({reason}); start again without --resume, with --overwrite."
+    )
+
+
+def _check_progress(progress: Progress) -> None:
+    """Raise `TypeError` unless every entry has the type of its default, and every row of the log its own."""
+    for name, usual in asdict(Progress()).items():
+        if type(getattr(progress, name)) is not type(usual):
+            raise TypeError(f"{name} is {getattr(progress, name)!r}")
+    for row in progress.log:
+        if not (type(row.step) is int and type(row.score) is float and isinstance(row.validation, float | None)):
+            raise TypeError(f"the log has the row {row}")
+
+
+def check_arrays(out: Path, arrays: Sequence[NDArray[Any]], like: Sequence[NDArray[Any]]) -> None:
+    """Raise `UnreadableFileError` unless a checkpoint's arrays have the types and shapes of the run's own."""
+    if [(a.dtype, a.shape) for a in arrays] != [(a.dtype, a.shape) for a in like]:
+        raise _damaged(out / CHECKPOINT, "its arrays are not those of the recipe's network")
 
 
 def write_log(out: Path, log: list[LogRow]) -> None:
     """Write the log as CSV: step, mean training score, validation score; bits."""
     lines = ["step,score,validation"]
     lines += [f"{r.step},{r.score!r},{'' if r.validation is None else repr(r.validation)}" for r in log]
-    _replace(out / LOG, ("\n".join(lines) + "\n").encode())
+    write_file(out / LOG, "\n".join(lines) + "\n")
 
 
 def read_log(path: Path) -> list[LogRow]:
@@ -117,11 +158,14 @@ def read_log(path: Path) -> list[LogRow]:
 
 
 def write_model(out: Path, arrays: dict[str, NDArray[Any]], card: dict[str, Any]) -> None:
-    """Write named arrays, and the card with their checksum."""
+    """Write named arrays, and the card with their checksum; neither replaces a file before both are on disk."""
     data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-    _replace(out / "weights.safetensors", data)
     card = {"format": FORMAT, **card, "sha256": hashlib.sha256(data).hexdigest()}
-    _replace(out / "card.json", (json.dumps(card, indent=2) + "\n").encode())
+    with replacing(out / CARD) as about, replacing(out / WEIGHTS) as weights:
+        about.write((json.dumps(card, indent=2) + "\n").encode())
+        about.flush()
+        os.fsync(about.fileno())
+        weights.write(data)
 
 
 def draw_log(log: list[LogRow], path: Path, *, name: str) -> None:

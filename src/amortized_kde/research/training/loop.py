@@ -17,12 +17,15 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
+from amortized_kde._files import locked
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.research.tasks import World
 from amortized_kde.research.training.adaptive.problem import BroadProblem
 from amortized_kde.research.training.checkpoint import (
+    RUN_FILES,
     LogRow,
     Progress,
+    check_arrays,
     read_checkpoint,
     write_checkpoint,
     write_log,
@@ -102,6 +105,8 @@ class _Run:
         found = read_checkpoint(out, self.recipe.as_card()) if resume else None
         if found is not None:
             self.progress, arrays, self.best = found
+            check_arrays(out, arrays, _leaves(self.state))
+            check_arrays(out, self.best, self.kept())
             self.state = _unflatten(self.state, arrays)
         self.validation = problem.validation()
 
@@ -156,6 +161,8 @@ class _Run:
             "command": self.recipe.command,
             **self.problem.card(arrays),
         }
+        # After a kill behind the last checkpoint the log may lack its last rows.
+        write_log(self.out, self.progress.log)
         write_model(self.out, arrays, card)
 
 
@@ -177,8 +184,12 @@ def run(
     stop_at: int | None = None,
 ) -> Progress:
     """Train a problem and write checkpoint, log and model to `out`; options as in `train`."""
-    out.mkdir(parents=True, exist_ok=True)
-    training = _Run(problem, out, resume=resume)
+    with locked(out, RUN_FILES):
+        return _run(_Run(problem, out, resume=resume), report, stop_at)
+
+
+def _run(training: _Run, report: Report | None, stop_at: int | None) -> Progress:
+    problem = training.problem
     progress, last = training.progress, min(problem.recipe.steps, stop_at or problem.recipe.steps)
     # Tasks are prepared one step ahead, while the weights are updated.
     with ThreadPoolExecutor(1) as maker:
@@ -236,6 +247,8 @@ def train(
         If the folder's checkpoint belongs to another recipe, or `world` and `frame` do not suit the recipe.
     UnreadableFileError
         If the checkpoint, or the file with the recipe's tasks, cannot be read.
+    UnwritableFileError
+        If a file cannot be written, or another process trains in this folder.
     """
     problem: Problem
     if isinstance(recipe, PaperRecipe):

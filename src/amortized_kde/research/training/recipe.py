@@ -2,6 +2,7 @@
 
 import difflib
 import importlib.util
+import math
 import tomllib
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from importlib import resources
@@ -10,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.research.tasks import World, own_world, world
+from amortized_kde.research.training.recipe_checks import check_broad, check_numbers, check_paper
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,14 +255,16 @@ def find_recipe(name: str) -> PaperRecipe | BroadRecipe:
             raise UnreadableFileError(f"{name} cannot be read ({error}).") from None
     try:
         entries = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidParameterError(f"{name} is not valid TOML ({error}).") from None
     if entries.get("world") == "broad":
         broad: BroadRecipe = _build(BroadRecipe, entries, name)
-        _check_broad(broad)
+        check_numbers(name, asdict(broad))
+        check_broad(name, broad)
         return broad
     recipe: PaperRecipe = _build(PaperRecipe, {**entries, "folder": folder}, name)
-    _check(recipe)
+    check_numbers(name, asdict(recipe))
+    check_paper(name, recipe)
     return recipe
 
 
@@ -281,6 +285,8 @@ def _build(kind: Any, entries: dict[str, Any], where: str) -> Any:
 
 def _value(kind: Any, value: Any, where: str) -> Any:
     if hasattr(kind, "__dataclass_fields__"):
+        if not isinstance(value, dict):
+            raise InvalidParameterError(f"{where} must be a table of entries, not {value!r}.")
         return _build(kind, value, where)
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
@@ -288,43 +294,15 @@ def _value(kind: Any, value: Any, where: str) -> Any:
         return value
     plain = get_origin(kind) or kind
     if plain is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        # Larger ones have no float.
+        return float(value) if abs(value) < 2**1023 else math.inf
     if not isinstance(value, plain) or (plain is int and isinstance(value, bool)):
         raise InvalidParameterError(f"{where} must be of type {plain.__name__}, not {value!r}.")
+    if plain is list:
+        return [_value(get_args(kind)[0], entry, where) for entry in value]
+    if plain is dict and get_args(kind)[1] is not Any:
+        return {key: _value(get_args(kind)[1], entry, f"{where}.{key}") for key, entry in value.items()}
     return value
-
-
-def _check(recipe: PaperRecipe) -> None:
-    low, high = recipe.sizes if len(recipe.sizes) == 2 else (0, 0)
-    wrong = {
-        "sizes must be the smallest and the largest n": not 1 <= low <= high,
-        "batch, steps and every must be positive": min(recipe.batch, recipe.steps, recipe.validation.every) < 1,
-        "the ratio to the sd takes n alone": (recipe.network.output == "ratio") != (recipe.network.inputs == ["n"]),
-        "limits must be two ascending numbers for some of the inputs": not all(
-            name in recipe.network.inputs and len(pair) == 2 and pair[0] < pair[1]
-            for name, pair in recipe.network.limits.items()
-        ),
-        "the moving average's decay must be in [0, 1)": not 0.0 <= recipe.optimiser.average < 1.0,
-    }
-    for sentence, broken in wrong.items():
-        if broken:
-            raise InvalidParameterError(f"recipe {recipe.name}: {sentence}.")
-
-
-def _check_broad(recipe: BroadRecipe) -> None:
-    again, penalties = recipe.again, recipe.penalties
-    if penalties != _NO_PENALTIES and recipe.network.output != "adaptive":
-        raise InvalidParameterError(f"recipe {recipe.name}: only the output 'adaptive' can have penalties.")
-    if min(penalties.roughness, penalties.spread) < 0.0:
-        raise InvalidParameterError(f"recipe {recipe.name}: penalties must not be negative.")
-    if again == _NO_REUSE:
-        return
-    if recipe.network.output != "single":
-        raise InvalidParameterError(f"recipe {recipe.name}: only tasks of the output 'single' can be used again.")
-    if min(again.steps - 1, again.families, again.mixtures, again.open, recipe.batch - again.added - 1) < 0:
-        raise InvalidParameterError(
-            f"recipe {recipe.name}: again needs at least one step; families, mixtures and open must leave some tasks."
-        )
 
 
 def find_world(recipe: PaperRecipe) -> World:

@@ -17,7 +17,8 @@ from amortized_kde.research.training.archive.predictive import score
 from amortized_kde.research.training.archive.problem import Moved, TuningProblem, tasks_of, tune
 from amortized_kde.research.training.archive.recipe import archive_recipe, find_start
 from amortized_kde.research.training.archive.report import OURS
-from amortized_kde.research.training.archive.train import check_folder, held_out, train_archive
+from amortized_kde.research.training.archive.train import FILES, held_out, train_archive
+from amortized_kde.research.training.checkpoint import check_folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning")
 
@@ -151,10 +152,10 @@ def test_recipes_are_checked(two_modes):
 
 
 def test_nothing_is_overwritten_unasked(tmp_path):
-    check_folder(tmp_path / "new", overwrite=False)
+    check_folder(tmp_path / "new", FILES, overwrite=False)
     (tmp_path / "report.csv").write_text("mine")
     with pytest.raises(InvalidParameterError, match=r"has report\.csv already"):
-        check_folder(tmp_path, overwrite=False)
-    check_folder(tmp_path, overwrite=True)
+        check_folder(tmp_path, FILES, overwrite=False)
+    check_folder(tmp_path, FILES, overwrite=True)
     with pytest.raises(InvalidParameterError, match="is a file"):
-        check_folder(tmp_path / "report.csv", overwrite=True)
+        check_folder(tmp_path / "report.csv", FILES, overwrite=True)

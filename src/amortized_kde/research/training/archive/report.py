@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from amortized_kde._files import write_file
 from amortized_kde._types import Array, Index
 from amortized_kde.density.plotting import COLOURS, new_figure, save_figure
-from amortized_kde.research.files import replacing
 from amortized_kde.research.training.archive.calibrate import Choice
 from amortized_kde.research.training.archive.decide import Decisions, Fitted, fit
 from amortized_kde.research.training.archive.pairs import Pairs
@@ -158,8 +158,7 @@ def write_report(report: Report, path: Path) -> None:
     for r in report.rows:
         numbers = (r.bits, r.occurrence, r.amount, r.crps, r.coverage, r.difference, r.low, r.high)
         writer.writerow([r.method, *(repr(value) for value in numbers)])
-    with replacing(path) as file:
-        file.write(text.getvalue().encode())
+    write_file(path, text.getvalue())
 
 
 def table_lines(report: Report) -> Sequence[str]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from amortized_kde._files import locked
 from amortized_kde._types import Flags
-from amortized_kde.errors import InvalidParameterError, InvalidSampleError
+from amortized_kde.errors import InvalidSampleError
 from amortized_kde.learned.adaptive.features import CONVENTIONS
 from amortized_kde.research.training.archive.decide import Decisions, Fitted, decide, fit
 from amortized_kde.research.training.archive.design import Design
@@ -17,13 +18,14 @@ from amortized_kde.research.training.archive.occurrence import check_atoms
 from amortized_kde.research.training.archive.pairs import Pairs, folds_of
 from amortized_kde.research.training.archive.recipe import ArchiveRecipe
 from amortized_kde.research.training.archive.report import Report, compare, draw_report, write_report
-from amortized_kde.research.training.checkpoint import write_log, write_model
+from amortized_kde.research.training.checkpoint import CARD, LOG, WEIGHTS, write_log, write_model
 
 # The last of this many runs of days is held out for the report.
 _PARTS = 5
 # Fewest days, so that every block of time has one, and pairs in the earlier and the later part.
 _FEWEST_DAYS, _FEWEST_FITTED, _FEWEST_SCORED = 10, 50, 10
-FILES = ("card.json", "weights.safetensors", "report.csv", "report.png", "log.csv")
+REPORT, REPORT_PICTURE = "report.csv", "report.png"
+FILES = (CARD, WEIGHTS, REPORT, REPORT_PICTURE, LOG)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,8 @@ def train_archive(
         If the archive has too few days or pairs.
     InvalidParameterError
         If the observations of the earlier part are never, or always, at an atom.
+    UnwritableFileError
+        If the folder cannot be written to, or another process writes to it.
     """
     late = held_out(pairs)
     early, scored = pairs.where(~late), pairs.where(late)
@@ -75,11 +79,11 @@ def train_archive(
     if recipe.window is not None:
         recent = pairs.where(pairs.days > pairs.days.max() - recipe.window)
     fitted = fit(recent, recipe, decided)
-    out.mkdir(parents=True, exist_ok=True)
-    write_log(out, list(decided.log))
-    write_report(report, out / "report.csv")
-    draw_report(report, out / "report.png")
-    write_model(out, dict(fitted.model.arrays), _card(recipe, decided, fitted, report))
+    with locked(out, FILES):
+        write_log(out, list(decided.log))
+        write_report(report, out / REPORT)
+        draw_report(report, out / REPORT_PICTURE)
+        write_model(out, dict(fitted.model.arrays), _card(recipe, decided, fitted, report))
     return Outcome(decided, fitted, report, late)
 
 
@@ -104,17 +108,6 @@ def held_out(pairs: Pairs) -> Flags:
                 f"the {what} days of the archive hold {count} pairs, but at least {fewest} are needed."
             )
     return late
-
-
-def check_folder(out: Path, *, overwrite: bool) -> None:
-    """Raise `InvalidParameterError` if the folder holds a model already, or is a file."""
-    if out.is_file():
-        raise InvalidParameterError(f"{str(out)!r} is a file; give a folder with --out.")
-    found = [name for name in FILES if (out / name).exists()]
-    if found and not overwrite:
-        raise InvalidParameterError(
-            f"{str(out)!r} has {found[0]} already; give another --out, or --overwrite to replace what is there."
-        )
 
 
 def _card(recipe: ArchiveRecipe, decided: Decisions, fitted: Fitted, report: Report) -> dict[str, Any]:
