@@ -7,7 +7,9 @@ import pytest
 
 import amortized_kde as akde
 from amortized_kde import KernelDensity
-from amortized_kde.errors import InvalidParameterError
+from amortized_kde.data.reading import read_sample
+from amortized_kde.data.support import Bounds
+from amortized_kde.errors import InvalidParameterError, PrecisionError
 
 LOWEST = -np.finfo(np.float64).max
 ULP = 2.0**-52
@@ -172,3 +174,30 @@ def test_places_that_underflow_in_ordinary_units_stay_inside_the_bounds():
     assert d.ppf(0.0) == low
     assert d.sample(5, rng=0).min() >= low
     assert d.std() > 0.0
+
+
+def test_quantiles_inside_a_needle_do_not_decrease():
+    d = KernelDensity([0.0, 1.0, 1.0, 1.0], 1e-300, bounds=(0, None))
+    p = np.linspace(0.01, 0.99, 99)
+    assert np.diff(d.ppf(p)).min() >= 0.0
+    assert d.ppf(0.55) == d.isf(0.45) == 1.0
+
+
+def test_a_kernel_at_a_bound_is_halved_though_its_width_is_below_the_spacing():
+    x = 2.0**28 + np.repeat([0.0, 1.0, 2.0], [5, 2, 1]) * 2.0**-24
+    shares = np.full((2, x.size), 0.5)
+    for ends in ((x[0], np.inf), (-np.inf, x[-1]), (x[0], x[-1])):
+        d = KernelDensity.from_ladder(read_sample(x), [6e-10, 5e-6], shares, bounds=Bounds(*ends))
+        y = np.append(x, x + 1e-5)
+        np.testing.assert_allclose(d.cdf(y) + d.sf(y), 1.0, rtol=0.0, atol=1e-12)
+
+
+def test_a_region_between_far_bounds_is_that_without_bounds():
+    for x in ([-6e-101, -1e-101], [0.0, 1.0, 1.5, 4.0]):
+        far, free = akde.fit(x, bounds=(-1e300, 1e300)).region(0.5), akde.fit(x).region(0.5)
+        np.testing.assert_allclose(far, free, rtol=1e-6)
+
+
+def test_needles_below_the_spacing_have_no_region():
+    with pytest.raises(PrecisionError, match="the region has no accurate digit"):
+        KernelDensity([1.0, 2.0], 1e-300).region(0.5)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
+from scipy.stats import norm
 
 from amortized_kde.data.support import Bounds
 from amortized_kde.density import moments
@@ -148,3 +149,16 @@ def test_equal_weights_collapse_to_one_number():
     assert collapse_equal(np.broadcast_to(0.25, 4)).tolist() == [0.25]
     weights = np.full(4, 0.25)
     assert collapse_equal(weights) is weights
+
+
+def test_points_in_one_place_are_one_kernel():
+    rng = np.random.default_rng(3)
+    points, weights = np.sort(rng.integers(0, 5, 300)).astype(float), rng.dirichlet(np.ones(300))
+    one = SingleBandwidth(points, weights, 0.3, Bounds(0.0, 9.0))
+    places, coefficients = one.rung(0)
+    assert places.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    y = np.linspace(0.0, 9.0, 50)
+    mass = (norm.cdf(9.0, points, 0.3) - norm.cdf(0.0, points, 0.3)) @ weights
+    slow = norm.pdf(y[:, None], points, 0.3) @ weights / mass
+    np.testing.assert_allclose(np.exp(KernelSum(one).log_density(y)), slow, rtol=1e-11)
+    assert np.isin(one.draw(100, rng).round(), np.arange(6.0)).all()

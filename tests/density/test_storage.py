@@ -65,6 +65,7 @@ WRONG = {
     "single precision": lambda p: p | {"points": p["points"].astype(np.float32)},
     "big endian": lambda p: p | {"points": p["points"].astype(">f8")},
     "weights sum to 3": lambda p: p | {"weights": 3.0 * p["weights"]},
+    "weights off by 1e-10": lambda p: p | {"weights": (1.0 + 1e-10) * p["weights"]},
     "negative weight": lambda p: p | {"weights": p["weights"] * [-1, 1, 1, 1, 1, 1]},
     "NaN weight": lambda p: p | {"weights": p["weights"] * [math.nan, 1, 1, 1, 1, 1]},
     "fewer weights": lambda p: p | {"weights": p["weights"][:-1]},
@@ -101,6 +102,7 @@ WRONG = {
 WRONG_SHARES = {
     "negative": lambda s: s - 1.0,
     "too many": lambda s: 2.0 * s,
+    "off by 1e-8": lambda s: (1.0 + 1e-8) * s,
     "NaN": lambda s: math.nan * s,
     "a row less": lambda s: s[:-1],
     "a column more": lambda s: np.concatenate([s, s[:, :1]], axis=1),

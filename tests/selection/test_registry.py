@@ -59,9 +59,10 @@ def test_a_long_or_impossible_name_gets_a_short_sentence(name):
     assert len(str(caught.value)) < 600
 
 
-@pytest.mark.parametrize("method", ["lscv", "lcv", "silverman", "sheather-jones"])
+@pytest.mark.parametrize("method", ["lscv", "lcv", "silverman", "sheather-jones", "amortized:gmm16"])
 def test_a_bandwidth_that_underflows_is_the_smallest_number(method):
     smallest = 5e-324
     rows = smallest * np.random.default_rng(1).integers(98, 103, (1, 60))
     found = akde.bandwidth(rows, axis=-1, method=method)
     assert np.all(found >= smallest)
+    assert akde.bandwidth([[-smallest, smallest]], axis=-1, method=method) >= smallest

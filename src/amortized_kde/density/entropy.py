@@ -21,7 +21,7 @@ _LARGEST_ERROR = 0.1
 # Intervals to evaluate at ten nodes each: enough for some ten thousand separate peaks.
 _MOST_INTERVALS = 1 << 19
 _ROUNDED = (
-    "the entropy has no accurate digit: bandwidths are hardly above the spacing of float64 numbers at the data; "
+    "{} has no accurate digit: bandwidths are hardly above the spacing of float64 numbers at the data; "
     "subtract a constant from the data, or take a larger bandwidth."
 )
 
@@ -50,14 +50,14 @@ def entropy(logpdf: Function, cdf: Function, edges: Array) -> float:
         low, high = np.append(low[halved], middle), np.append(middle, high[halved])
         below, above = np.append(below[halved], within), np.append(within, above[halved])
     if not error < _LARGEST_ERROR:
-        raise PrecisionError(_ROUNDED)
+        raise PrecisionError(_ROUNDED.format("the entropy"))
     return total
 
 
-def check_resolved(places: Array, masses: Array, bandwidths: Array) -> None:
+def check_resolved(what: str, places: Array, masses: Array, bandwidths: Array) -> None:
     """Raise `PrecisionError` if too much of the mass is in kernels narrower than the spacing of float64 numbers."""
     if masses @ (bandwidths < np.spacing(np.abs(places))) >= _LARGEST_ERROR:
-        raise PrecisionError(_ROUNDED)
+        raise PrecisionError(_ROUNDED.format(what))
 
 
 class _Work:

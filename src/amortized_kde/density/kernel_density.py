@@ -535,7 +535,7 @@ class KernelDensity:
         >>> round(KernelDensity([0.0], bandwidth=1.0).entropy(), 10)  # log(2 pi e) / 2
         1.4189385332
         """
-        check_resolved(self.points, self.weights, self.local_bandwidths)
+        check_resolved("the entropy", self.points, self.weights, self.local_bandwidths)
         edges = np.unique([self.ppf(_ENTROPY_TAILS), self.isf(_ENTROPY_TAILS)])
         return entropy(self.logpdf, self.cdf, edges)
 
@@ -566,7 +566,13 @@ class KernelDensity:
         """Return the smallest set that holds the probability `mass`, as disjoint intervals of shape (k, 2).
 
         It is a level set: the density is at least as high at every point inside as at any outside.
+
+        Raises
+        ------
+        PrecisionError
+            If bandwidths are below the spacing of float64 numbers at the data, which then cannot tell a level.
         """
+        check_resolved("the region", self.points, self.weights, self.local_bandwidths)
         return shape.highest_density_region(self._quick_logpdf, self.cdf, self._turning_points, _read_mass(mass))
 
     @in_ordinary_units(units.modes)
@@ -642,8 +648,9 @@ class KernelDensity:
     def _turning_points(self) -> Array:
         """Between these the density is monotone; outside lies next to no probability."""
         lower, upper = self.support()
-        low = self.ppf(1e-14) if lower == -math.inf else lower
-        high = self.isf(1e-14) if upper == math.inf else upper
+        low, high = self.ppf(1e-14), self.isf(1e-14)
+        # A bound that is farther away than all probability is wide counts as open.
+        low, high = (lower if low - lower <= high - low else low), (upper if upper - high <= high - low else high)
         found = self._all_extrema
         turning = np.concatenate([found.peaks, found.valleys])
         return np.unique([low, *turning[(turning > low) & (turning < high)], high])

@@ -225,10 +225,11 @@ class KernelSum:
         return _from_smaller_tail(p, self._from_above, self._from_below, upper, lower)
 
     def _from_below(self, p: Array) -> Array:
-        return _invert(self.log_cdf, self.log_density, p, self.condensed)
+        return _invert(self.log_cdf, self.log_density, p, self.condensed, mirrored=False)
 
     def _from_above(self, p: Array) -> Array:
-        return -_invert(lambda x: self.log_sf(-x), lambda x: self.log_density(-x), p, self.condensed.mirrored)
+        mixture = self.condensed.mirrored
+        return -_invert(lambda x: self.log_sf(-x), lambda x: self.log_density(-x), p, mixture, mirrored=True)
 
     def draw(self, size: int, rng: np.random.Generator) -> Array:
         """Return exact draws, of shape (size,)."""
@@ -271,9 +272,9 @@ def join_rungs(bandwidths: Array, kernels: Sequence[Kernels]) -> Rungs:
     return rungs
 
 
-def _invert(log_cdf: Function, log_density: Function, p: Array, kernels: Mixture) -> Array:
-    bracket = kernels.start_and_bracket(p)
-    return tails.invert_each(lambda x, _: log_cdf(x), lambda x, _: log_density(x), np.log(p), *bracket)
+def _invert(log_cdf: Function, log_density: Function, p: Array, kernels: Mixture, *, mirrored: bool) -> Array:
+    functions = lambda x, _: log_cdf(x), lambda x, _: log_density(x)
+    return tails.invert_each(*functions, np.log(p), *kernels.start_and_bracket(p), mirrored=mirrored)
 
 
 def _from_smaller_tail(p: Array, near: Function, far: Function, at_0: float, at_1: float) -> Array:

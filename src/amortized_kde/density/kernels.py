@@ -76,7 +76,7 @@ class SingleBandwidth:
 
     @cached_property
     def _kernels(self) -> Kernels:
-        return Kernels(self.points, self.weights / self._mass)
+        return _merged(Kernels(self.points, self.weights / self._mass))
 
     def rung(self, k: int) -> Kernels:
         """Return all kernels of one rung."""
@@ -94,7 +94,7 @@ class SingleBandwidth:
     def condensed(self, cells_per_bandwidth: float, threads: int | None) -> list[Kernels]:
         """Return fewer kernels for every rung, made from cells of this width."""
         if self.bandwidth < finest_bandwidth(self.points):
-            return [_merged(self._kernels)]
+            return [self._kernels]
         ends, width = np.array([0, self.points.size - 1]), self.bandwidth / cells_per_bandwidth
         cells = gather.gather(self.points, collapse_equal(self.weights), ends, width, threads=threads)
         places, masses = gather.kernels_of(cells, np.ones(2))
@@ -196,7 +196,7 @@ KernelSource = SingleBandwidth | Ladder
 
 def _merged(kernels: Kernels) -> Kernels:
     """One kernel for each place."""
-    if not kernels.places.size:
+    if np.all(kernels.places[1:] > kernels.places[:-1]):
         return kernels
     first = np.flatnonzero(np.append(True, kernels.places[1:] > kernels.places[:-1]))
     return Kernels(kernels.places[first], np.add.reduceat(kernels.coefficients, first))
@@ -228,7 +228,9 @@ def _mass_outside(places: Array, h: float, bounds: Bounds) -> tuple[int, Array, 
     """Masses below the lower bound of the kernels up to `start`, and above the upper bound of those from `stop` on."""
     lower, upper = bounds
     # Usually few of the ascending places are near a bound.
-    start, stop = np.searchsorted(places, [lower + _WHOLE * h, upper - _WHOLE * h]).tolist()
+    # Places at these ends count: where h is below the spacing of float64 numbers, they are the bounds.
+    start = int(np.searchsorted(places, lower + _WHOLE * h, side="right"))
+    stop = int(np.searchsorted(places, upper - _WHOLE * h))
     return start, ndtr((lower - places[:start]) / h), stop, ndtr((places[stop:] - upper) / h)
 
 

@@ -13,9 +13,9 @@ from amortized_kde.density.background import Background
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 
 # Float32 softmax outputs sum to 1 only this closely.
-SUM_TOLERANCE = 1e-5
-# Weights are divided by their sum; a million of them round by less.
-_WEIGHT_TOLERANCE = 1e-9
+_SUM_TOLERANCE = 1e-5
+# Weights and shares in a file were divided by their sums; a million of them round by less.
+_STORED_TOLERANCE = 1e-12
 
 
 class Parts(NamedTuple):
@@ -57,7 +57,7 @@ def check_parts(parts: Parts) -> None:
     else:
         ranks = None if parts.anchors is None else read_anchors(parts.anchors, parts.points.size)
         columns = parts.points.size if ranks is None else ranks.size
-        check_shares(parts.shares, (parts.bandwidths.size, columns))
+        check_shares(parts.shares, (parts.bandwidths.size, columns), tolerance=_STORED_TOLERANCE)
     check_background(parts.epsilon, parts.background, parts.bounds)
 
 
@@ -68,7 +68,7 @@ def _check_points(points: Array, weights: Array) -> None:
         raise InvalidSampleError("points must be ascending.")
     if weights.shape != points.shape or not np.all((weights > 0.0) & (weights <= 1.0)):
         raise InvalidSampleError("each point must have a positive weight.")
-    if abs(math.fsum(weights) - 1.0) > _WEIGHT_TOLERANCE:
+    if abs(math.fsum(weights) - 1.0) > _STORED_TOLERANCE:
         raise InvalidSampleError("weights must sum to 1.")
 
 
@@ -88,13 +88,13 @@ def read_anchors(anchors: ArrayLike, n: int) -> Index:
     return ranks.astype(np.int64)
 
 
-def check_shares(shares: Array, shape: tuple[int, int]) -> None:
+def check_shares(shares: Array, shape: tuple[int, int], *, tolerance: float = _SUM_TOLERANCE) -> None:
     """Raise `InvalidParameterError` unless shares have this shape, are not negative, and sum to 1 for each point."""
     if shares.shape != shape:
         raise InvalidParameterError(
             f"shares of {shape[0]} rungs and {shape[1]} points need that shape, not {shares.shape}."
         )
-    if not (shares.min() >= 0.0 and np.all(np.abs(shares.sum(axis=0) - 1.0) <= SUM_TOLERANCE)):
+    if not (shares.min() >= 0.0 and np.all(np.abs(shares.sum(axis=0) - 1.0) <= tolerance)):
         raise InvalidParameterError("shares must not be negative, and for each point they must sum to 1.")
 
 

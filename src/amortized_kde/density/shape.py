@@ -44,7 +44,9 @@ def highest_density_region(logpdf: Function, cdf: Function, turning: Array, mass
         region = _above(logpdf, turning, log, float(level[0]))
         return np.array([float(np.sum(cdf(region[:, 1]) - cdf(region[:, 0]))) - mass])
 
-    ends = np.array([log.min()]), np.array([log.max()])
+    # What lies below a level has at most its density times the width, and must have 1 - mass in the end.
+    least = math.log(1.0 - mass) - math.log(turning[-1] - turning[0]) - 1.0
+    ends = np.array([max(log.min(), least)]), np.array([log.max()])
     level = _roots(excess, *ends, np.array([1.0 - mass]), np.array([-mass]), _CLOSE_MASS)
     return _above(logpdf, turning, log, float(level[0]))
 

@@ -119,7 +119,8 @@ class Estimates:
         def log_density(x: Array, which: Index) -> Array:
             return self.log_density(arguments(x, which))
 
-        return sign * invert_each(log_probability, log_density, np.log(p), *self._brackets(p, density, above))
+        brackets = self._brackets(p, density, above)
+        return sign * invert_each(log_probability, log_density, np.log(p), *brackets, mirrored=above)
 
     def _brackets(self, p: Array, density: Index, above: bool) -> tuple[Array, Array, Array]:
         """Return a first guess of tail quantiles and two ends that enclose them; mirrored if `above`."""

@@ -164,12 +164,20 @@ def log_tail(tail: Tail, at: Array, known: Array, *, condensed: bool = False) ->
 
 
 def invert_each(
-    log_probability: Function, log_density: Function, log_p: Array, start: Array, low: Array, high: Array
+    log_probability: Function,
+    log_density: Function,
+    log_p: Array,
+    start: Array,
+    low: Array,
+    high: Array,
+    *,
+    mirrored: bool = False,
 ) -> Array:
     """Return the x between `low` and `high` with lower-tail log-probability `log_p`, each of its own distribution.
 
     The functions take arguments and the indices of their distributions. Newton's method inside a shrinking bracket,
-    until x no longer moves or the logarithm is right to the last bit.
+    until x no longer moves or the logarithm is right to the last bit. Where the probability jumps between neighbouring
+    float64 numbers, x is the least with at least the probability, or of `mirrored` arguments the largest with less.
     """
     x, low, high, left = np.clip(start, low, high), low.copy(), high.copy(), np.arange(start.size)
     lowest = low.copy()
@@ -188,8 +196,8 @@ def invert_each(
         inside = [(a < step) & (step < b) & ~stuck for step in steps[:-1]]
         following = np.select(inside, steps[:-1], steps[-1])
         done = settled | ~((a < following) & (following < b))
-        # Without a number between the ends, the upper one is the least with at least this probability.
-        x[left] = np.where(done, np.where(settled, here, b), following)
+        end = a if mirrored else b
+        x[left] = np.where(done, np.where(settled, here, end), following)
         left = left[~done]
     return x
 

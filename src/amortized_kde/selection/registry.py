@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from amortized_kde._outcome import Selection
-from amortized_kde._types import Flags
+from amortized_kde._types import Array, Flags
 from amortized_kde.data.sample import Samples
 from amortized_kde.data.support import Bounds
 from amortized_kde.errors import InvalidParameterError
@@ -100,8 +100,12 @@ class Classical:
                 threads=threads,
             )
             h[where], codes[where] = found, found_codes
-        # Below the smallest float64, a bandwidth underflows.
-        return Selection(np.where(h == 0.0, np.nextafter(0.0, 1.0), h), codes)
+        return Selection(_positive(h), codes)
+
+
+def _positive(h: Array) -> Array:
+    """Bandwidths, where they underflow the smallest float64."""
+    return np.where(h == 0.0, np.nextafter(0.0, 1.0), h)
 
 
 def _by_weighting(samples: Samples) -> Iterator[tuple[Samples, Flags | slice]]:
@@ -124,7 +128,8 @@ class Learned:
     ) -> Selection:
         """Select bandwidths as the model's architecture does."""
         model = self.load()
-        return model.architecture.select(model, samples, bounds, frame, threads=threads)
+        found = model.architecture.select(model, samples, bounds, frame, threads=threads)
+        return found._replace(bandwidths=_positive(found.bandwidths))
 
 
 def _shipped(model: str) -> Callable[[], Model]:
