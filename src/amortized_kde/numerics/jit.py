@@ -100,7 +100,8 @@ def compiled(function: F) -> F:
     """Compile a function into every loop that calls it; it has no machine code of its own.
 
     This makes results bitwise equal in every process: a function shared by several cached loops would be linked in
-    whichever of its variants was loaded first.
+    whichever of its variants was loaded first. Python must not call it, which would end the process: tests call it in
+    an `entry` of their own.
     """
     return cast(F, numba.njit(forceinline=True, fastmath=_FAST, **_PART)(function))
 

@@ -4,9 +4,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amortized_kde.numerics.jit import entry
 from amortized_kde.research.tasks.sampling import _component_of, _fill_guide
 
 shares = st.lists(st.sampled_from([0.0, 1e-17, 0.01, 1 / 3, 1.0, 7.0]), min_size=1, max_size=40).filter(any)
+
+
+@entry
+def fill_guide(guide, weights):
+    _fill_guide(guide, weights)
+
+
+@entry
+def component_of(u, weights):
+    return _component_of(u, weights)
 
 
 @given(
@@ -15,9 +26,9 @@ shares = st.lists(st.sampled_from([0.0, 1e-17, 0.01, 1 / 3, 1.0, 7.0]), min_size
 def test_a_guide_names_the_component_that_a_search_finds(shares, places, cells):
     weights = np.array(shares) / np.sum(shares)
     guide = np.empty(cells, np.int64)
-    _fill_guide(guide, weights)
+    fill_guide(guide, weights)
     for cell in np.flatnonzero(guide >= 0):
         edges = [cell / cells, np.nextafter((cell + 1) / cells, 0.0)]
         for u in [*edges, *((cell + place) / cells for place in places)]:
-            assert _component_of(u, weights) == guide[cell]
+            assert component_of(u, weights) == guide[cell]
     assert (guide < 0).sum() <= len(weights)
