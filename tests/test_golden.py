@@ -332,7 +332,7 @@ def test_answers_are_those_that_were_kept(name):
 FAULTS = (
     ("learned.adaptive.large", "_PENALTY", 3.0, lambda: selector_answers("amortized:adaptive"), "one"),
     ("learned.adaptive.prediction", "_FAR", 0.5, lambda: unlike_training("adaptive"), "unlike"),
-    ("learned.adaptive.features", "_FAR", 1e2, own_frame_features, "sample features"),
+    ("learned.adaptive.summary", "FAR", 1e2, own_frame_features, "sample features"),
 )
 
 

@@ -153,9 +153,9 @@ def test_equal_weights_collapse_to_one_number():
 
 def test_points_in_one_place_are_one_kernel():
     rng = np.random.default_rng(3)
-    points, weights = np.sort(rng.integers(0, 5, 3000)).astype(float), rng.dirichlet(np.ones(3000))
+    points, weights = np.sort(rng.integers(0, 5, 300)).astype(float), rng.dirichlet(np.ones(300))
     one = SingleBandwidth(points, weights, 0.3, Bounds(0.0, 9.0))
-    places = one.rung(0).places
+    places, _ = one.rung(0)
     assert places.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     y = np.linspace(0.0, 9.0, 50)
     mass = (norm.cdf(9.0, points, 0.3) - norm.cdf(0.0, points, 0.3)) @ weights

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from amortized_kde.numerics.layers import Conditioning, Layer, Stack, run_layers
+from amortized_kde.numerics.layers import Conditioning, Layer, Stack, run_layers, softmax_layers
 
 WIDTHS = [(2, 1), (3, 7, 5, 1), (4, 20, 17, 16, 1), (5, 128, 128, 1)]
 
@@ -61,15 +61,61 @@ def test_inputs_are_clipped_to_their_limits_and_nan_stays():
     np.testing.assert_array_equal(run_layers(stack, inputs)[:, 0], [9.0, 32.0, 20.5, np.nan])
 
 
+def test_usual_values_of_inputs_change_only_the_rounding():
+    rng = np.random.default_rng(9)
+    layers, usual = layers_of((5, 20, 17, 3), rng), np.array([0.0, 1.5, -2.0, 0.0, 3.0])
+    inputs = np.where(rng.random((50, 5)) < 0.5, usual, rng.normal(size=(50, 5)))
+    limits = np.array([[-2.5] * 5, [3.5] * 5])
+    found = run_layers(Stack.of(layers, limits, usual), inputs)
+    np.testing.assert_allclose(found, run_layers(Stack.of(layers, limits), inputs), rtol=1e-12, atol=1e-12)
+
+
+def conditioned(rng, rows):
+    scale, shift = rng.normal(size=(2, 4, 40))
+    return Conditioning(rng.integers(0, 4, rows), scale, shift)
+
+
 def test_rows_are_scaled_and_shifted_by_the_conditioning_of_their_sample():
     rng = np.random.default_rng(6)
-    layers = layers_of((5, 20, 17, 3), rng)
-    inputs, sample = rng.normal(size=(50, 5)), rng.integers(0, 4, 50)
-    scale, shift = rng.normal(size=(2, 4, 40))
-    found = run_layers(Stack.of(layers), inputs, conditioning=Conditioning(sample, scale, shift))
+    layers, inputs = layers_of((5, 20, 17, 3), rng), rng.normal(size=(50, 5))
+    given = conditioned(rng, 50)
+    found = softmax_layers(Stack.of(layers), [(0, inputs)], given)
     for i in range(50):
-        z = inputs[i]
+        z, sample = inputs[i], given.sample_of_row[i]
         for layer, part in zip(layers, (slice(0, 20), slice(20, 37), slice(37, 40)), strict=True):
-            z = scale[sample[i], part] * (layer.weight @ np.maximum(z, 0.0 if part.start else -np.inf) + layer.bias)
-            z += shift[sample[i], part]
-        np.testing.assert_allclose(found[i], z - z.max(), rtol=1e-9, atol=1e-12)
+            z = layer.weight @ np.maximum(z, 0.0 if part.start else -np.inf) + layer.bias
+            z = given.scale[sample, part] * z + given.shift[sample, part]
+        e = np.exp(z - z.max())
+        np.testing.assert_allclose(found[i], e * (e >= 1e-7) / (e * (e >= 1e-7)).sum(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 20, 32])
+def test_negligible_exponentials_are_left_out_and_outputs_may_be_huge(width):
+    outputs = np.random.default_rng(width).normal(0.0, 20.0, width)
+    outputs[-1] += 900.0
+    stack = Stack.of([Layer(outputs[:, None], np.zeros(width))])
+    same = Conditioning(np.zeros(1, np.int64), np.ones((1, width)), np.zeros((1, width)))
+    found = softmax_layers(stack, [(0, np.ones((1, 1)))], same)[0]
+    assert found[-1] == 1.0
+    assert not found[:-1].any()
+
+
+def test_neither_neighbours_nor_blocks_change_a_bit_of_a_softmax():
+    rng = np.random.default_rng(7)
+    stack, inputs, given = Stack.of(layers_of((5, 20, 17, 3), rng)), rng.normal(size=(999, 5)), conditioned(rng, 999)
+    whole = softmax_layers(stack, [(0, inputs)], given)
+    blocks = [(first, inputs[first : first + 7]) for first in range(0, 999, 7)]
+    assert np.array_equal(softmax_layers(stack, blocks, given), whole)
+    for i in (0, 1, 17, 998):
+        alone = given._replace(sample_of_row=given.sample_of_row[i : i + 1])
+        assert np.array_equal(softmax_layers(stack, [(0, inputs[i : i + 1])], alone)[0], whole[i])
+
+
+def test_a_softmax_of_a_row_that_is_not_a_number_is_none():
+    rng = np.random.default_rng(8)
+    stack, inputs, given = Stack.of(layers_of((5, 20, 17, 3), rng)), rng.normal(size=(9, 5)), conditioned(rng, 9)
+    whole = softmax_layers(stack, [(0, inputs)], given)
+    inputs[4, 2] = np.nan
+    found = softmax_layers(stack, [(0, inputs)], given)
+    assert np.isnan(found[4]).all()
+    assert np.array_equal(np.delete(found, 4, 0), np.delete(whole, 4, 0))

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from amortized_kde.numerics.statistics import interquartile_range, moment_rows, quantile_rows, standard_deviation
+from amortized_kde.numerics.statistics import (
+    interquartile_range,
+    moment_rows,
+    quantile_rows,
+    spacing_rows,
+    standard_deviation,
+)
 
 P = np.array([0.0, 0.02, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.98, 1.0])
 
@@ -152,3 +158,20 @@ def test_scale_statistics_against_exact_arithmetic(n, offset, scale):
 
 def test_tied_quartiles_are_no_distance_apart():
     assert statistics(np.array([0.1, 0.3, 0.3, 0.3, 0.3, 0.3, 7.0]))[1] == 0.0
+
+
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=30), st.sets(st.integers(0, 29), min_size=1))
+def test_spacings_beside_anchors_against_the_list_of_them(values, ranks):
+    x = np.sort(np.array(values, float)) / 4.0
+    anchors = np.array(sorted({rank % x.size for rank in ranks}))
+    out = np.full((1, 5), np.nan)
+    one, all_anchors = np.array([0, x.size]), np.array([0, anchors.size])
+    spacing_rows(x, one, anchors, all_anchors, np.array([3.0]), 1e-4, 0.01, out, 0, 1)
+    beside = [3.0 * (x[j + 1] - x[j]) for a in anchors for j in (a - 1, a) if 0 <= j < x.size - 1]
+    if not beside:
+        assert np.isnan(out).all(), "nothing is written"
+        return
+    spacing, logs = np.array(beside), np.log(np.array(beside) + 1e-4)
+    off = logs - logs.mean()
+    expected = [logs.mean(), np.mean(off**2), np.mean(off**3), np.mean(0.01 / (0.01 + spacing)), np.mean(spacing == 0)]
+    np.testing.assert_allclose(out[0], expected, rtol=1e-12, atol=1e-12)

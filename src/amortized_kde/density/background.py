@@ -38,6 +38,8 @@ def _has_both(lower: ArrayLike, upper: ArrayLike) -> Flags:
 
 def _log_inside(lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
     """Logarithm of the mass of the whole t between the bounds."""
+    if not np.any(np.isfinite(lower) | np.isfinite(upper)):
+        return np.zeros(())
     start, end, gap = _ends(lower, upper, location, scale)
     # The term of an open side is 0.
     return np.where(

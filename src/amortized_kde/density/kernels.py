@@ -21,8 +21,6 @@ Tail = Literal["lower", "upper"]
 
 # From this many points on, shares are kept at anchors and `pdf` is binned; below, memory is no concern.
 BINNED_FROM = 65_536
-# From this many points on, those in one place are one kernel; fewer are quick enough one by one.
-_MERGED_FROM = 1024
 # Terms that together are less than exp(-40) = 4e-18 of a sum are left out.
 _NEGLIGIBLE = 40.0
 # Points of a large sample whose largest term bounds a sum from below.
@@ -78,8 +76,7 @@ class SingleBandwidth:
 
     @cached_property
     def _kernels(self) -> Kernels:
-        kernels = Kernels(self.points, self.weights / self._mass)
-        return kernels if self.count < _MERGED_FROM else _merged(kernels)
+        return _merged(Kernels(self.points, self.weights / self._mass))
 
     def rung(self, k: int) -> Kernels:
         """Return all kernels of one rung."""
@@ -97,7 +94,7 @@ class SingleBandwidth:
     def condensed(self, cells_per_bandwidth: float, threads: int | None) -> list[Kernels]:
         """Return fewer kernels for every rung, made from cells of this width."""
         if self.bandwidth < finest_bandwidth(self.points):
-            return [_merged(self._kernels)]
+            return [self._kernels]
         ends, width = np.array([0, self.points.size - 1]), self.bandwidth / cells_per_bandwidth
         cells = gather.gather(self.points, collapse_equal(self.weights), ends, width, threads=threads)
         places, masses = gather.kernels_of(cells, np.ones(2))

@@ -18,13 +18,12 @@ from amortized_kde.learned.model import Model
 from amortized_kde.numerics.cells import (
     Arguments,
     Kernels,
-    Ladders,
     inverse_mass_cells,
-    ladder_kernels,
     log_density_cells,
     probability_cells,
 )
 from amortized_kde.numerics.crps import Outcomes, crps_pair_cells, crps_panel_cells
+from amortized_kde.numerics.ladders import Ladders, ladder_kernels
 from amortized_kde.numerics.tails import invert_each
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
@@ -240,20 +239,17 @@ def _adaptive(
     """Return adaptive estimates, and the codes of the samples."""
     ends = np.full(len(samples), bounds.lower), np.full(len(samples), bounds.upper)
     answer = smooth(model, samples, *ends, threads=threads, scratch=scratch)
-    # Only the rungs that have a share somewhere.
-    used = np.flatnonzero(answer.shares.any(axis=0))
-    shares = scratch.take("used", len(answer.shares), used.size)
-    np.take(answer.shares, used, axis=1, out=shares, mode="clip")
-    bandwidths = np.ascontiguousarray(answer.bandwidths[:, used])
-    places, rates, masses = scratch.take("kernels", 3, samples.values.size * used.size)
-    starts, stops = samples.offsets[:-1] * used.size, np.empty(len(samples), np.int64)
-    kernels = Kernels(places, rates, masses, starts, stops, True)
-    ladders = Ladders(bandwidths, shares, answer.anchors, answer.offsets, answer.epsilons)
-    ladder_kernels(samples.values, samples.offsets, (bounds.lower, bounds.upper), ladders, kernels, 0, len(samples))
+    rungs = answer.bandwidths.shape[1]
+    places, rates, masses = scratch.take("kernels", 3, samples.values.size * rungs)
+    starts, stops = np.empty((2, len(samples)), np.int64)
+    kernels, widest = Kernels(places, rates, masses, starts, stops, True), np.empty(len(samples))
+    ladders = Ladders(answer.bandwidths, answer.shares, answer.anchors, answer.offsets, answer.epsilons)
+    given = (samples.values, samples.offsets, (bounds.lower, bounds.upper), ladders)
+    ladder_kernels(*given, kernels, widest, 0, len(samples))
     # A density that could not be made has no kernels.
-    stops[answer.codes < OK] = starts[answer.codes < OK]
-    widest = answer.bandwidths[:, used[0] if used.size else 0]
-    epsilons = np.where(answer.codes < OK, 0.0, answer.epsilons)
+    failed = answer.codes < OK
+    stops[failed] = starts[failed]
+    epsilons = np.where(failed, 0.0, answer.epsilons)
     numbers = np.arange(len(samples))
     made = Estimates(kernels, numbers, bounds, widest, epsilons, answer.locations, answer.scales, threads)
     return made, answer.codes

@@ -17,8 +17,6 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _SAFE_SUM = 1e-250
 # Below this, a probability next to a bound is a difference of numbers that cancel.
 _CANCELLING = 1e-3
-# Farther than this many bandwidths from a bound, a kernel's mass inside it is 1 to the last bit.
-_FAR_INSIDE = 8.5
 # Gauss-Legendre on [0, 1] with five nodes.
 _NODES, _WEIGHTS = (
     0.5 * (part + shift) for part, shift in zip(np.polynomial.legendre.leggauss(5), (1.0, 0.0), strict=True)
@@ -53,58 +51,6 @@ class Arguments(NamedTuple):
     at: Array
     density: Index
     edges: Index
-
-
-class Ladders(NamedTuple):
-    """Adaptive estimates of many samples; sample t has the anchors ``offsets[t]`` to ``offsets[t + 1] - 1``.
-
-    `bandwidths` are (samples, rungs) and `shares` (anchors, rungs); `anchors` are ranks of values in their sample, and
-    `epsilons` (samples,) the probabilities of the backgrounds.
-    """
-
-    bandwidths: Array
-    shares: Array
-    anchors: Index
-    offsets: Index
-    epsilons: Array
-
-
-@entry
-def ladder_kernels(
-    values: Array, offsets: Index, bounds: tuple[float, float], ladders: Ladders, out: Kernels, start: int, stop: int
-) -> None:
-    """Write the kernels of samples start .. stop - 1 from ``out.starts[t]`` on, and their end to ``out.stops[t]``.
-
-    A kernel's mass is (1 - epsilon) share / (n Z), with Z its mass between the bounds. Between anchors, shares are
-    interpolated linearly in rank.
-    """
-    lower, upper = bounds
-    bandwidths, shares, anchors = ladders.bandwidths, ladders.shares, ladders.anchors
-    places, rates, masses = out.places, out.rates, out.masses
-    rungs = bandwidths.shape[1]
-    for t in range(start, stop):
-        last, written = ladders.offsets[t + 1] - 1, out.starts[t]
-        n = offsets[t + 1] - offsets[t]
-        a = ladders.offsets[t]
-        for i in range(n):
-            x = values[offsets[t] + i]
-            while a < last and anchors[a + 1] <= i:
-                a += 1
-            part, following = 0.0, a
-            if anchors[a] < i and a < last:
-                part, following = (i - anchors[a]) / (anchors[a + 1] - anchors[a]), a + 1
-            for k in range(rungs):
-                share = (1.0 - part) * shares[a, k] + part * shares[following, k]
-                if share == 0.0:
-                    continue
-                h = bandwidths[t, k]
-                inside = 1.0
-                if x - lower < _FAR_INSIDE * h or upper - x < _FAR_INSIDE * h:
-                    inside = central_mass((lower - x) / h, (upper - x) / h)
-                places[written], rates[written] = x, 1.0 / h
-                masses[written] = (1.0 - ladders.epsilons[t]) * share / (n * inside)
-                written += 1
-        out.stops[t] = written
 
 
 @entry

@@ -12,22 +12,25 @@ from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache, NullCache
 from numba.extending import intrinsic
 
 from amortized_kde.errors import SlowStartWarning, warn_caller
 
+# What `simd.py` writes instructions with, beside the decorators: no other module imports the compiler.
+__all__ = ["HAS_AVX512", "cgutils", "compiled", "entry", "entry_in_order", "inlined", "intrinsic", "ir", "power_of_two"]
+__all__ += ["power_of_two_single", "types"]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Whether the processor has 32 registers of eight float64.
+HAS_AVX512 = bool(get_host_cpu_features().get("avx512f"))
 # Allow reassociation of sums, so that they run in SIMD lanes; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
-# Rows and outputs that are summed at a time: 4 x 2 sums of eight lanes each stay in the registers.
-ROWS, _VECTORS, _LANES = 4, 2, 8
-TILE = _VECTORS * _LANES
-_NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
-_VECTOR = ir.VectorType(_NUMBER, _LANES)
-_ALIGN = 8
+# Python does not call these functions: without wrappers they are not translated to machine code by themselves.
+_PART = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 @functools.cache
@@ -77,7 +80,16 @@ def _cache_for(function: Callable[..., Any]) -> Any:
 
 def entry(function: F) -> F:
     """Compile a loop that Python calls, at its first call, and cache the machine code on disk if possible."""
-    loop: Any = numba.njit(nogil=True, error_model="numpy", fastmath=_FAST)(function)
+    return _entry(function, _FAST)
+
+
+def entry_in_order(function: F) -> F:
+    """Compile a loop that Python calls, like `entry`, with its operations in the order written."""
+    return _entry(function, {"contract"})
+
+
+def _entry(function: F, fastmath: set[str]) -> F:
+    loop: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=fastmath)(function)
     # With NUMBA_DISABLE_JIT it is the function itself.
     if hasattr(loop, "enable_caching"):
         loop._cache = _cache_for(function)
@@ -90,13 +102,13 @@ def compiled(function: F) -> F:
     This makes results bitwise equal in every process: a function shared by several cached loops would be linked in
     whichever of its variants was loaded first.
     """
-    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath=_FAST)(function))
+    return cast(F, numba.njit(forceinline=True, fastmath=_FAST, **_PART)(function))
 
 
 def inlined(function: F) -> F:
-    """Compile a scalar formula into its callers, with its operations in the order written."""
+    """Compile a function into its callers, like `compiled`, with its operations in the order written."""
     # fastmath must be given: without it the caller's flags apply.
-    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, fastmath={"contract"})(function))
+    return cast(F, numba.njit(forceinline=True, fastmath={"contract"}, **_PART)(function))
 
 
 def _exponent_field(exponent: Any, width: int, magic: float, bias: int, mantissa: int) -> Any:
@@ -123,61 +135,3 @@ def power_of_two(context: Any, exponent: Any) -> Any:
 def power_of_two_single(context: Any, exponent: Any) -> Any:
     """Return 2**k for an integral float32 k in [-126, 127]."""
     return _exponent_field(exponent, 32, 12582912.0, 127, 23)
-
-
-def _vector_at(builder: Any, base: Any, offset: Any, further: int) -> Any:
-    place = builder.gep(base, [builder.add(offset, ir.Constant(_INDEX, further))])
-    return builder.bitcast(place, _VECTOR.as_pointer())
-
-
-def _repeated(builder: Any, value: Any) -> Any:
-    """A vector with the value in every lane."""
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(_INDEX, 0))
-    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
-
-
-def _weighted_sums_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    weights, biases, given = (
-        context.make_array(kind)(context, builder, value).data
-        for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
-    )
-    first, stride, bias, old, new, row_stride, count = arguments[3:]
-    tiles = [(row, part) for row in range(ROWS) for part in range(_VECTORS)]
-    totals = [cgutils.alloca_once(builder, _VECTOR) for _ in tiles]
-    ahead = [builder.mul(row_stride, ir.Constant(_INDEX, row)) for row in range(ROWS)]
-    for (_, part), total in zip(tiles, totals, strict=True):
-        builder.store(builder.load(_vector_at(builder, biases, bias, part * _LANES), align=_ALIGN), total)
-    with cgutils.for_range(builder, count) as loop:
-        at = builder.add(first, builder.mul(loop.index, stride))
-        weight = [builder.load(_vector_at(builder, weights, at, v * _LANES), align=_ALIGN) for v in range(_VECTORS)]
-        place = builder.gep(given, [builder.add(old, loop.index)])
-        for (row, part), total in zip(tiles, totals, strict=True):
-            value = _repeated(builder, builder.load(builder.gep(place, [ahead[row]])))
-            product = builder.fmul(value, weight[part], flags=("contract",))
-            builder.store(builder.fadd(builder.load(total), product, flags=("contract",)), total)
-    for (row, part), total in zip(tiles, totals, strict=True):
-        place = _vector_at(builder, given, builder.add(new, ahead[row]), part * _LANES)
-        builder.store(builder.load(total), place, align=_ALIGN)
-    return context.get_dummy_value()
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def weighted_sums(
-    context: Any,
-    weights: Any,
-    biases: Any,
-    given: Any,
-    first: Any,
-    stride: Any,
-    bias: Any,
-    old: Any,
-    new: Any,
-    row_stride: Any,
-    count: Any,
-) -> Any:
-    """Write biases[bias:][:TILE] + given[old + i] * weights[first + stride * i :][:TILE] + ... to given[new:][:TILE].
-
-    Terms are added in the order i = 0 .. count - 1, for all `ROWS` rows of `given`, which lie `row_stride` apart. All
-    arrays are flat. Written in LLVM's instructions, because its vectoriser leaves the sums in memory.
-    """
-    return types.void(weights, biases, given, *(types.int64,) * 7), _weighted_sums_code

@@ -6,7 +6,7 @@ For anchors x_a of an ascending sample, and descending bandwidths h_k, the loops
 
 with Z_jk the mass of the kernel at x_j inside the bounds, and m_j the count of x_j (n w_j, or 1 without weights): the
 leave-one-out density at x_a, as a number of neighbours instead of a probability. The square of a kernel is the kernel
-of h/sqrt(2), so one exponential serves four octaves.
+of h/sqrt(2), so one exponential serves all rungs, which are an octave apart.
 """
 
 import math
@@ -15,29 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive
-from amortized_kde.numerics.jit import compiled, entry
-from amortized_kde.numerics.sort import first_at_least
+from amortized_kde.numerics.formulas import SMALL
+from amortized_kde.numerics.gaussian import central_mass
+from amortized_kde.numerics.jit import compiled, inlined
+from amortized_kde.numerics.kernel_tiles import POINTS, add_kernels, add_kernels_among, finish_sums, write_columns
+from amortized_kde.numerics.registers import LANES
 
 # A kernel at 9 bandwidths is 3e-18 of its peak.
 _REACH = 9.0
-# Rungs an octave apart that one exponential serves: each is the fourth power of the one before.
-_FRESH = 4
-# Added to every sum, so that logarithms stay small where there are no neighbours.
-FAINT = 0.02
-# Samples up to this size are computed pair by pair, all points at once.
-FEW = 256
-# A region extends by n divided by these, in ranks, to both sides of a point.
-NEAR, AROUND = 32, 8
-# Rows are padded to a multiple of this, so that loops end with a whole SIMD register.
-_LANES = 8
+_SQRT_HALF = math.sqrt(0.5)
+# Squares of distances up to SMALL have a short series; of larger distances the squares are divided by 4, and their
+# kernels squared twice, at most this many times: 4**7 SMALL is 128, and exp(-128) is 0 beside 1.
+_SMALL_ROOT, _MOST_OCTAVES = math.sqrt(SMALL), 7
 # At more than this many bandwidths from a bound, all mass of a kernel is inside, to the last bit.
 _INSIDE = 8.3
-# In its region an anchor has at least this fraction of the mean mass: differences of running sums do not resolve
-# smaller masses, which occur only with weights.
-_LEAST = 1e-4
-# With weights, an anchor can lie exactly on the edge of a region, where rounding must not decide.
-_EDGE = 1.0 + 1e-9
 
 
 class Anchored(NamedTuple):
@@ -69,234 +60,107 @@ class Anchored(NamedTuple):
 
 @compiled
 def inverse_masses(
-    points: Array, counts: Array | None, bandwidths: Array, lower: float, upper: float, out: Array
+    points: Array, n: int, counts: Array | None, first: int, bandwidths: Array, lower: float, upper: float, out: Array
 ) -> None:
-    """Write m_j/Z_jk to out[k, j]; without counts m is 1."""
+    """Write m_j/Z_jk of the first n points to out[k, j], with m_j = counts[first + j]; without counts m is 1."""
     for k in range(bandwidths.size):
         h = bandwidths[k]
-        margin, row = _INSIDE * h, out[k]
-        for j in range(points.size):
-            row[j] = 1.0 if counts is None else counts[j]
-        if points[0] - lower < margin or upper - points[-1] < margin:
-            for j in range(points.size):
+        for j in range(n):
+            out[k, j] = 1.0 if counts is None else counts[first + j]
+        if points[0] - lower < _INSIDE * h or upper - points[n - 1] < _INSIDE * h:
+            for j in range(n):
                 below, above = points[j] - lower, upper - points[j]
-                if below < margin or above < margin:
-                    row[j] /= central_mass(-below / h, above / h)
+                if min(below, above) < _INSIDE * h:
+                    out[k, j] /= central_mass(-below / h, above / h)
 
 
 @compiled
-def _start(points: Array, x: float, h: float, kernel: Array) -> None:
-    per_h = 1.0 / h
-    for j in range(points.size):
-        u = (points[j] - x) * per_h
-        kernel[j] = exp_nonpositive(-0.5 * u * u)
+def _closest(points: Array, first: int, last: int) -> float:
+    """Return the smallest spacing between points first .. last."""
+    closest = math.inf
+    for j in range(first, last):
+        closest = min(closest, points[j + 1] - points[j])
+    return closest
 
 
-@compiled
-def _sharpen(kernel: Array) -> None:
-    """From h to h/2: the fourth power."""
-    for j in range(kernel.size):
-        square = kernel[j] * kernel[j]
-        kernel[j] = square * square
+@inlined
+def _sums_around(scratch: "LocalScratch", n: int, h: Array, stride: int) -> None:
+    """Write the sums to the left of eight anchors to ``sums[LANES * k + lane]``, and after all of these the right ones.
 
-
-@compiled
-def _product(kernel: Array, inverse: Array) -> float:
-    total = 0.0
-    for j in range(kernel.size):
-        total += kernel[j] * inverse[j]
-    return total
-
-
-@compiled
-def _around(points: Array, i: int, bandwidths: Array, inverse: Array, kernel: Array, left: Array, right: Array) -> None:
-    """Write the sums on both sides of point i to left[:, 0] and right[:, 0], over all points within reach."""
-    x, low, high = points[i], 0, points.size
-    for k in range(bandwidths.size):
-        h = bandwidths[k]
-        low += first_at_least(points[low : i + 1], x - _REACH * h)
-        high = i + first_at_least(points[i:high], x + _REACH * h)
-        near = kernel[low:high]
-        if k % _FRESH == 0:
-            _start(points[low:high], x, h, near)
+    Blocks of points that are out of reach of all eight at rung k are left out from there on.
+    """
+    points, inverse, lanes, ranks, sums, _ = scratch
+    for p in range(sums.size):
+        sums[p] = 0.0
+    right, used, first, last = LANES * h.size, 0, int(ranks[0]), int(ranks[LANES - 1])
+    closest = _closest(points, max(first - POINTS, 0), min(last + POINTS, n - 1))
+    for j in range(0, n, POINTS):
+        below, above = lanes[0] - points[j + POINTS - 1], points[j] - lanes[LANES - 1]
+        gap = max(below, above)
+        is_among = j <= last and j + POINTS > first
+        if is_among:
+            gap = max(gap, closest)
+        while used < h.size and gap < _REACH * h[used]:
+            used += 1
+        while used > 0 and gap >= _REACH * h[used - 1]:
+            used -= 1
+        per_h, octaves = _SQRT_HALF / h[0], 0
+        farthest = max(points[j + POINTS - 1] - lanes[0], lanes[LANES - 1] - points[j])
+        while octaves < _MOST_OCTAVES and farthest * per_h > _SMALL_ROOT:
+            per_h, octaves = 0.5 * per_h, octaves + 1
+        if is_among:
+            add_kernels_among(lanes, ranks, points, inverse, sums, right, j, per_h, octaves, stride, used)
         else:
-            _sharpen(near)
-        left[k, 0] = _product(kernel[low:i], inverse[k, low:i])
-        right[k, 0] = _product(kernel[i + 1 : high], inverse[k, i + 1 : high])
+            side = right if j > last else 0
+            add_kernels(lanes, points, inverse, sums, side, j, per_h, octaves, stride, used)
+
+
+class LocalScratch(NamedTuple):
+    """Memory for samples of some size: values and inverse masses, padded, and what eight anchors need."""
+
+    points: Array
+    inverse: Array
+    lanes: Array
+    ranks: Array
+    sums: Array
+    sides: Array
 
 
 @compiled
-def _exponentials(squares: Array, factor: float, kernel: Array) -> None:
-    for p in range(kernel.size):
-        kernel[p] = exp_nonpositive(max(factor * squares[p], LOWEST_EXPONENT))
+def local_scratch(largest: int, rungs: int) -> LocalScratch:
+    """Return memory for samples of up to `largest` values."""
+    most, size = -(-largest // POINTS) * POINTS, rungs * LANES
+    points, inverse = np.empty(most), np.empty((rungs, most))
+    return LocalScratch(points, inverse, np.empty(LANES), np.empty(LANES), np.empty(2 * size), np.empty(size))
 
 
-@compiled
-def _add_pairs(kernel: Array, inverse: Array, ahead: Array, left: Array, right: Array) -> None:
-    for i in range(kernel.size):
-        right[i] += kernel[i] * ahead[i]
-        left[i] += kernel[i] * inverse[i]
-
-
-@compiled
-def _pair_squares(points: Array, per_h: float, squares: Array, starts: Index, closest: Array) -> None:
-    """Write the squared distances of points i and i + lag, lag after lag, and the smallest of each lag.
-
-    Padding repeats the smallest; the mass there is 0.
-    """
-    n, end = points.size, 0
-    starts[1] = 0
-    for lag in range(1, n):
-        row, ahead = squares[end:], points[lag:]
-        near = math.inf
-        for i in range(n - lag):
-            u = (ahead[i] - points[i]) * per_h
-            row[i] = u * u
-            near = min(near, row[i])
-        closest[lag] = near
-        for i in range(n - lag, -(-(n - lag) // _LANES) * _LANES):
-            row[i] = near
-        end += -(-(n - lag) // _LANES) * _LANES
-        starts[lag + 1] = end
-
-
-@compiled
-def _all_around(
-    points: Array,
-    bandwidths: Array,
-    inverse: Array,
-    squares: Array,
-    kernel: Array,
-    starts: Index,
-    closest: Array,
-    left: Array,
-    right: Array,
+@inlined
+def write_local_densities(
+    samples: Anchored, t: int, fading: Array, one_sided: Index, scratch: LocalScratch, out: Array
 ) -> None:
-    """Write the sums of all points of a small sample: each pair once, and at finer rungs near pairs only."""
-    n, widest = points.size, bandwidths[0]
-    _pair_squares(points, 1.0 / widest, squares, starts, closest)
-    lags = n - 1
-    for k in range(bandwidths.size):
-        finer = widest / bandwidths[k]
-        while lags > 0 and closest[lags] * finer * finer > _REACH * _REACH:
-            lags -= 1
-        pairs = starts[lags + 1]
-        if k % _FRESH == 0:
-            _exponentials(squares[:pairs], -0.5 * finer * finer, kernel[:pairs])
-        else:
-            _sharpen(kernel[:pairs])
-        left[k, : n + _LANES] = 0.0
-        right[k, : n + _LANES] = 0.0
-        for lag in range(1, lags + 1):
-            row = kernel[starts[lag] : starts[lag + 1]]
-            end = row.size
-            _add_pairs(row, inverse[k, :end], inverse[k, lag : lag + end], left[k, lag : lag + end], right[k, :end])
+    """Write ln(left + right + FAINT) of every anchor of sample t to the first columns of `out`, by rung.
 
-
-@compiled
-def _write(left: Array, right: Array, i: int, one_sided: Index, row: int, out: Array) -> None:
-    for k in range(left.shape[0]):
-        out[row, k] = right[k, i] + left[k, i] + FAINT
-    for k in range(one_sided[0], one_sided[1]):
-        out[row, left.shape[0] + k - one_sided[0]] = abs(right[k, i] - left[k, i]) / out[row, k]
-
-
-@entry
-def pair_rows(samples: Anchored, largest: int, one_sided: Index, out: Array, start: int, stop: int) -> None:
-    """Write left + right + FAINT of every anchor of samples up to `FEW` values to the first columns of `out`, by rung.
-
-    The next columns are |right - left| / (left + right + FAINT) at rungs one_sided[0] .. one_sided[1] - 1. No sample
-    has more than `largest` values.
+    The logarithm at rung k is moved towards that at k - 1, by the fraction ``fading[t, k]`` of their difference. The
+    next columns, if `out` has more, are |right - left| / (left + right + FAINT) at rungs one_sided[0] ..
+    one_sided[1] - 1. Each bandwidth is half of the one before. There are at least `LANES` rungs of both.
     """
-    rungs, most = samples.bandwidths.shape[1], min(largest, FEW)
-    pairs = most * (most + 2 * _LANES) // 2
-    squares, kernel = np.empty(pairs), np.empty(pairs)
-    starts, closest = np.empty(most + 2, np.int64), np.empty(most + 1)
-    inverse = np.empty((rungs, most + _LANES))
-    right, left = np.empty((rungs, most + _LANES)), np.empty((rungs, most + _LANES))
-    for t in range(start, stop):
-        first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
-        points = samples.values[first:last]
-        n = points.size
-        if 0 < n <= FEW:
-            inverse_masses(points, samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
-            inverse[:, n : n + _LANES] = 0.0
-            _all_around(points, h, inverse, squares, kernel, starts, closest, left, right)
-            for row in range(samples.anchor_offsets[t], samples.anchor_offsets[t + 1]):
-                _write(left, right, samples.anchors[row], one_sided, row, out)
-
-
-@entry
-def anchor_rows(samples: Anchored, largest: int, one_sided: Index, out: Array, start: int, stop: int) -> None:
-    """Write the columns of `pair_rows` for samples above `FEW` values; each loop takes a second to compile."""
-    rungs = samples.bandwidths.shape[1]
-    kernel, inverse = np.empty(largest), np.empty((rungs, largest))
-    right, left = np.empty((rungs, 1)), np.empty((rungs, 1))
-    for t in range(start, stop):
-        first, last, h = samples.offsets[t], samples.offsets[t + 1], samples.bandwidths[t]
-        points = samples.values[first:last]
-        if points.size > FEW:
-            inverse_masses(points, samples.counts[first:last], h, samples.lower[t], samples.upper[t], inverse)
-            for row in range(samples.anchor_offsets[t], samples.anchor_offsets[t + 1]):
-                _around(points, samples.anchors[row], h, inverse, kernel, left, right)
-                _write(left, right, 0, one_sided, row, out)
-
-
-@entry
-def region_rows(
-    sizes: Array,
-    positions: Array,
-    offsets: Index,
-    masses: Array,
-    parts: Index,
-    columns: Index,
-    out: Array,
-    pooled: Array,
-    start: int,
-    stop: int,
-) -> None:
-    """Write means of columns[0] .. columns[1] - 1 of `out` over regions to its columns from columns[2] on.
-
-    The region of an anchor is all anchors of its sample with positions at most max(n/part, 1) away, for each of
-    `parts`; n is ``sizes[t]``, and a position is a rank, counted in weight where weights differ. Mean and variance of
-    the first k columns over all anchors are added to `pooled` (samples, 2 k). Means are weighted by mass.
-    """
-    wide, target, rungs = columns[1] - columns[0], columns[2], pooled.shape[1] // 2
-    total = np.empty(wide)
-    for t in range(start, stop):
-        # Slices, because the compiler does not see that an index with an offset is never negative.
-        mean, variance = pooled[t, :rungs], pooled[t, rungs:]
-        for a in range(offsets[t], offsets[t + 1]):
-            row = out[a, :rungs]
-            for k in range(rungs):
-                mean[k] += masses[a] * row[k]
-        # A second pass avoids cancellation.
-        for a in range(offsets[t], offsets[t + 1]):
-            row = out[a, :rungs]
-            for k in range(rungs):
-                off = row[k] - mean[k]
-                variance[k] += masses[a] * off * off
-        least = _LEAST / (offsets[t + 1] - offsets[t])
-        for p in range(parts.size):
-            reach = _EDGE * (sizes[t] / parts[p] if sizes[t] > parts[p] else 1.0)
-            low, high, weight = offsets[t], offsets[t], 0.0
-            total[:] = 0.0
-            for a in range(offsets[t], offsets[t + 1]):
-                # Add or remove one anchor at a time, until the region is that of a.
-                while True:
-                    if high < offsets[t + 1] and positions[high] <= positions[a] + reach:
-                        moved, sign = high, 1.0
-                        high += 1
-                    elif positions[low] < positions[a] - reach:
-                        moved, sign = low, -1.0
-                        low += 1
-                    else:
-                        break
-                    mass = sign * (masses[moved] if masses[moved] > least else least)
-                    row = out[moved, columns[0] : columns[1]]
-                    for k in range(wide):
-                        total[k] += mass * row[k]
-                    weight += mass
-                region, per_weight = out[a, target + p * wide : target + (p + 1) * wide], 1.0 / weight
-                for k in range(wide):
-                    region[k] = total[k] * per_weight
+    points, inverse, lanes, ranks, sums, sides = scratch
+    first, n, end = samples.offsets[t], samples.offsets[t + 1] - samples.offsets[t], samples.anchor_offsets[t + 1]
+    rungs, stride, columns = samples.bandwidths.shape[1], inverse.shape[1], out.shape[1]
+    width = -(-n // POINTS) * POINTS
+    for j in range(width):
+        points[j] = samples.values[first + (j if j < n else n - 1)]
+    h = samples.bandwidths[t]
+    inverse_masses(points, n, samples.counts, first, h, samples.lower[t], samples.upper[t], inverse)
+    for k in range(rungs):
+        for j in range(n, width):
+            inverse[k, j] = 0.0
+    for row in range(samples.anchor_offsets[t], end, LANES):
+        for i in range(LANES):
+            rank = samples.anchors[min(row + i, end - 1)]
+            ranks[i], lanes[i] = rank, points[rank]
+        _sums_around(scratch, n, h, stride)
+        finish_sums(sums, sides, rungs, fading, t * rungs, one_sided[0], one_sided[1])
+        write_columns(sums, rungs, out, columns, 0, row, end - 1)
+        if columns > rungs:
+            write_columns(sides, one_sided[1] - one_sided[0], out, columns, rungs, row, end - 1)

@@ -17,8 +17,13 @@ only where weights differ.
 
 import math
 
+import numpy as np
+
 from amortized_kde._types import Array, Flags, Index
-from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.formulas import logarithm
+from amortized_kde.numerics.jit import compiled, entry, entry_in_order
+from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
+from amortized_kde.numerics.simd import Code, copy_row, instructions
 
 
 @compiled
@@ -144,3 +149,71 @@ def quantile_rows(
             # From the nearer end, so that mirrored rows have the mirrored sums.
             p = 1.0 - probabilities[k] if turned else probabilities[k]
             out[row, k] = x[middle] + _over_window(x, w, x[middle], sizes[row], p, turned)
+
+
+@instructions
+def _spacing_moments(
+    code: Code, x: Memory, times: Memory, count: Whole, per_unit: Real, least: Real, tie: Real, out: Memory, at: Whole
+) -> None:
+    """Write the five statistics of `spacing_rows` of `count` spacings between values x, each counted some times.
+
+    Past the last value x is finite, and times are 0, up to a multiple of `LANES`.
+    """
+
+    def spacing(j: Whole) -> Real:
+        # Where nothing counts, any positive number.
+        return (times.lanes(j) > 0.0).choose((x.lanes(j + 1) - x.lanes(j)) * per_unit, 1.0)
+
+    number, total, tied, zero, square, cube = (Variable(code.lanes(0.0)) for _ in range(6))
+    with code.loop(count, 0, LANES) as j:
+        s, weight = spacing(j), times.lanes(j)
+        number.set(number.get() + weight)
+        total.set(weight * logarithm(s + least) + total.get())
+        tied.set(weight * (tie / (s + tie)) + tied.get())
+        zero.set(s.is_nonzero().choose(0.0, weight) + zero.get())
+    per_number = 1.0 / number.get().over_lanes(Real.__add__)
+    mean = total.get().over_lanes(Real.__add__) * per_number
+    with code.loop(count, 0, LANES) as j:
+        off, weight = logarithm(spacing(j) + least) - mean, times.lanes(j)
+        square.set(weight * off * off + square.get())
+        cube.set(weight * off * off * off + cube.get())
+    out.put(at, mean.first())
+    for k, sums in enumerate((square, cube, tied, zero)):
+        out.put(at + 1 + k, (sums.get().over_lanes(Real.__add__) * per_number).first())
+
+
+@entry_in_order
+def spacing_rows(
+    values: Array,
+    offsets: Index,
+    anchors: Index,
+    anchor_offsets: Index,
+    per_unit: Array,
+    least: float,
+    tie: float,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Write statistics of the spacings s beside anchors of ascending rows, in units of 1/``per_unit[row]``.
+
+    They are mean, variance and third central moment of ln(s + least), and means of tie/(tie + s) and of s = 0. A
+    spacing counts once for each anchor that it adjoins; where there is none, nothing is written.
+    """
+    longest = 0
+    for row in range(start, stop):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    x, times = np.empty(longest + LANES), np.empty(longest + LANES)
+    for j in range(x.size):
+        x[j] = 0.0
+    for row in range(start, stop):
+        count, number = offsets[row + 1] - offsets[row] - 1, 0
+        copy_row(values, offsets[row], count + 1, x, 0)
+        for j in range(times.size):
+            times[j] = 0.0
+        for a in range(anchor_offsets[row], anchor_offsets[row + 1]):
+            for j in range(max(anchors[a] - 1, 0), min(anchors[a] + 1, count)):
+                times[j] += 1.0
+                number += 1
+        if number > 0:
+            _spacing_moments(x, times, count, per_unit[row], least, tie, out, 5 * row)

@@ -30,7 +30,7 @@ def test_shares_are_those_of_plain_matrices(features):
     expected = np.exp(logits - logits.max(axis=1, keepdims=True))
     expected[expected < 1e-7] = 0.0
     expected /= expected.sum(axis=1, keepdims=True)
-    shares, epsilons = network.shares_and_background(of_samples, sizes, points, sample_of_point)
+    shares, epsilons = network.shares_and_background(of_samples, sizes, [(0, points)], sample_of_point)
     np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-14)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     odds = layer("background", e)[:, 0] - BACKGROUND_OFFSET - np.log(sizes)
@@ -40,11 +40,11 @@ def test_shares_are_those_of_plain_matrices(features):
 def test_the_number_of_rows_changes_no_bit(features):
     of_samples, sizes, points, sample_of_point = features
     a, b = (LadderNetwork.of(load_model(name).arrays) for name in ("adaptive", "single"))
-    shares, epsilons = a.shares_and_background(of_samples, sizes, points, sample_of_point)
+    shares, epsilons = a.shares_and_background(of_samples, sizes, [(0, points)], sample_of_point)
     for t in range(9):
         mine = sample_of_point == t
         alone = a.shares_and_background(
-            of_samples[t : t + 1], sizes[t : t + 1], points[mine], np.zeros(mine.sum(), int)
+            of_samples[t : t + 1], sizes[t : t + 1], [(0, points[mine])], np.zeros(mine.sum(), int)
         )
         assert np.array_equal(alone[0], shares[mine])
         assert alone[1][0] == epsilons[t]

@@ -9,19 +9,18 @@ Scale g and shift d of every unit are functions of the sample (FiLM): G e + g0 a
 to the range of the training tasks; standardising them is part of the first layers' weights.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.layers import Conditioning, Layer, Stack, run_layers
+from amortized_kde.learned.adaptive.features import USUAL_POINT
+from amortized_kde.numerics.layers import Conditioning, Layer, Stack, run_layers, softmax_layers
 from amortized_kde.numerics.threads import Scratch
 
 # Before training the background has the probability 1 / (1 + e^2 n).
 BACKGROUND_OFFSET = 2.0
-# Relative to a point's largest share, smaller ones add less than the background to any density, and cost as much.
-_NEGLIGIBLE_SHARE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,11 @@ class LadderNetwork:
             standards,
             Stack.of([_of_raw(layers("whole1")[0], standards.whole), *layers("whole2"), joined], standards.whole[2:]),
             np.cumsum([layer.bias.size for layer in heads])[:-1],
-            Stack.of([_of_raw(layers("point1")[0], standards.point), *layers("point2", "shares")], standards.point[2:])
+            Stack.of(
+                [_of_raw(layers("point1")[0], standards.point), *layers("point2", "shares")],
+                standards.point[2:],
+                USUAL_POINT,
+            )
             if adaptive
             else None,
         )
@@ -107,26 +110,23 @@ class LadderNetwork:
         self,
         of_samples: Array,
         sizes: Array,
-        of_points: Array,
+        of_points: Iterable[tuple[int, Array]],
         sample_of_point: Index,
         *,
         scratch: Scratch | None = None,
     ) -> tuple[Array, Array]:
         """Return the shares (points, rungs) and the background's probability (samples,), given raw features.
 
-        Negligible shares are 0. `of_samples` and `sizes` have one row per sample, `of_points` and `sample_of_point` one
-        per point. With `scratch` the shares are written there.
+        Negligible shares are 0. `of_samples` and `sizes` have one row per sample, `sample_of_point` one number per
+        point. The points' features come in blocks of rows, each with the number of its first row. With `scratch` the
+        shares are written there.
         """
         if self.point is None:
             raise ValueError("a network with one bandwidth has no shares.")
         outputs = run_layers(self.whole, of_samples, threads=1)
         scale, shift, odds = (np.ascontiguousarray(part) for part in np.split(outputs, self.heads, axis=1))
-        out = (scratch or Scratch()).take("shares", len(of_points), int(self.point.widths[-1]))
-        conditioning = Conditioning(sample_of_point, scale, shift)
-        shares = run_layers(self.point, of_points, conditioning=conditioning, out=out, threads=1)
-        np.exp(shares, out=shares)
-        shares *= shares >= _NEGLIGIBLE_SHARE
-        shares /= shares.sum(axis=1, keepdims=True)
+        out = (scratch or Scratch()).take("shares", len(sample_of_point), int(self.point.widths[-1]))
+        shares = softmax_layers(self.point, of_points, Conditioning(sample_of_point, scale, shift), out=out)
         return shares, np.asarray(1.0 / (1.0 + np.exp(BACKGROUND_OFFSET + np.log(sizes) - odds[:, 0])))
 
     def log_bandwidths(self, of_samples: Array) -> Array:

@@ -28,8 +28,8 @@ from amortized_kde.learned.model import Model
 from amortized_kde.numerics.floats import ordinary_exponents, times_power
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
 
-# Points per run: their features are then a few megabytes.
-_POINTS_PER_RUN = 10_000
+# Points per run: what is kept of them is then about 20 megabytes, and calls between compiled loops take little time.
+_POINTS_PER_RUN, _POINTS_PER_RUN_SINGLE = 30_000, 60_000
 _MOST_SAMPLES_PER_RUN = 5_000
 # Beyond the range of the training tasks by this fraction of it, a feature is far outside.
 _FAR = 0.25
@@ -150,7 +150,7 @@ def _smooth(
     sample_of_point = np.repeat(np.arange(len(samples)), np.diff(found.offsets))
     sizes = np.maximum(found.sizes, 1.0)
     shares, epsilons = network.shares_and_background(
-        found.of_samples, sizes, found.of_points, sample_of_point, scratch=scratch
+        found.of_samples, sizes, found.points.blocks(scratch or Scratch()), sample_of_point, scratch=scratch
     )
     size_ratio = _size_ratio(samples, found)
     bandwidths = found.bandwidths * size_ratio[:, None] ** -0.2
@@ -234,7 +234,7 @@ def select_single(
         exponents = _exponents(given)
         part = _times_power(given, exponents) if exponents.any() else given
         lower, upper = (times_power(end, exponents) for end in _ends(bounds, len(part)))
-        found = describe(part, lower, upper, threads=threads, scratch=scratch)
+        found = describe(part, lower, upper, points=False, threads=threads, scratch=scratch)
         ratio, size_ratio = np.exp(network.log_bandwidths(found.of_samples)), _size_ratio(part, found)
         h = np.where(found.usable, found.scales * ratio * size_ratio**-0.2, np.nan)
         for t in np.flatnonzero(_beyond(part, found, size_ratio)).tolist():
@@ -242,11 +242,14 @@ def select_single(
             h[t] = moved_bandwidth(part.between(t, t + 1), ends, float(h[t]), size_ratio[t])
         return Selection(np.maximum(times_power(h, -exponents), _SMALLEST), *_codes(part, found, network.standards))
 
-    return _select(predict, samples, threads)
+    return _select(predict, samples, threads, _POINTS_PER_RUN_SINGLE)
 
 
 def _select(
-    predict: Callable[[Samples, int | None, Scratch], Selection], samples: Samples, threads: int | None
+    predict: Callable[[Samples, int | None, Scratch], Selection],
+    samples: Samples,
+    threads: int | None,
+    values_per_run: int = _POINTS_PER_RUN,
 ) -> Selection:
     """Predict run by run, and join the selections."""
     h, codes = np.full(len(samples), np.nan), np.zeros(len(samples), np.int64)
@@ -255,7 +258,7 @@ def _select(
     def work(start: int, stop: int, threads: int | None, scratch: Scratch) -> None:
         h[start:stop], codes[start:stop], unlike[start:stop] = predict(samples.between(start, stop), threads, scratch)
 
-    in_runs(work, samples, threads=threads)
+    in_runs(work, samples, threads=threads, values_per_run=values_per_run)
     return Selection(h, codes, unlike)
 
 

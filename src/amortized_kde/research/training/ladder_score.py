@@ -155,7 +155,7 @@ def score_rows(
         for k in range(rungs):
             halves[k] = np.int64(np.rint(2.0 * math.log2(h[0] / h[k])))
         inverse = np.empty((rungs, sample.size))
-        inverse_masses(sample, None, h, lower[t], upper[t], inverse)
+        inverse_masses(sample, sample.size, None, 0, h, lower[t], upper[t], inverse)
         totals[:] = 0.0
         score, epsilon_slope = 0.0, 0.0
         for sweep in range(2 if slopes.shares.shape[0] > 0 else 1):

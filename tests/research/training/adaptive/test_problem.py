@@ -80,7 +80,7 @@ def test_the_shipped_pass_is_the_trained_one(recipe, network, prepared):
     if recipe.network.output == "single":
         np.testing.assert_allclose(shipped.log_bandwidths(found.of_samples), expected[0], atol=1e-4)
         return
-    shares, epsilons = shipped.shares_and_background(found.of_samples, sizes, found.of_points, sample_of_row)
+    shares, epsilons = shipped.shares_and_background(found.of_samples, sizes, [(0, found.of_points)], sample_of_row)
     np.testing.assert_allclose(shares, expected[0], atol=1e-4)
     np.testing.assert_allclose(epsilons, expected[1], rtol=1e-3)
 

@@ -1,0 +1,160 @@
+"""Features of points against the obvious sums over all pairs and regions."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from amortized_kde.numerics.kernel_tiles import FAINT
+from amortized_kde.numerics.neighbours import Anchored
+from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, local_rows, point_rows
+
+RUNGS = 2.0 ** np.arange(8.0, -16.5, -1.0)
+SIDES, LOCAL = slice(6, 17), slice(4, 20)
+ONE_SIDED = np.array([6, 17])
+LAYOUT = Layout(np.array([4, 20]), np.array([NEAR, AROUND]), 1e-5, 20.0)
+LOCATION, SCALE, SIGNED = 0.3, 1.7, np.array([[2.0, -0.5, 0.0]])
+
+
+def all_features(x, lower, upper, anchors, masses=None, counts=None, positions=None, fading=None, samples_only=False):
+    one, all_anchors = np.array([0, x.size]), np.array([0, anchors.size])
+    masses = np.full(anchors.size, 1.0 / anchors.size) if masses is None else masses
+    counts = np.ones(x.size) if counts is None else counts
+    positions = anchors.astype(float) if positions is None else positions
+    fading = np.zeros((1, RUNGS.size)) if fading is None else fading
+    rungs = RUNGS[None, :].copy()
+    samples = Anchored(x, one, counts, np.array([lower]), np.array([upper]), rungs, anchors, all_anchors)
+    frames = Frames(np.array([counts.sum()]), np.array([LOCATION]), np.array([SCALE]), SIGNED)
+    local = np.empty((anchors.size, RUNGS.size if samples_only else RUNGS.size + 11))
+    pooled = np.empty((1, 2 * RUNGS.size))
+    local_rows(samples, fading, ONE_SIDED, masses, x.size, local, pooled, 0, 1)
+    if samples_only:
+        return local, pooled[0]
+    out = np.empty((anchors.size, RUNGS.size + 11 + 32 + 4 + 3))
+    point_rows(samples, frames, masses, positions, LAYOUT, x.size, local, out, 0, 1)
+    return out, pooled[0]
+
+
+def densities_and_sides(*args):
+    out, pooled = all_features(*args)
+    return *np.split(out[:, :-7], [RUNGS.size, RUNGS.size + 11], axis=1), pooled
+
+
+def obvious(x, lower, upper, anchors, counts=1.0):
+    densities, sides = [], []
+    for a in anchors:
+        u = (x[:, None] - x[a]) / RUNGS
+        inside = norm.cdf((upper - x[:, None]) / RUNGS) - norm.cdf((lower - x[:, None]) / RUNGS)
+        e = np.exp(-0.5 * u**2) / inside * np.broadcast_to(counts, x.size)[:, None]
+        left, right = e[:a].sum(axis=0), e[a + 1 :].sum(axis=0)
+        both = left + right + FAINT
+        densities.append(np.log(both))
+        sides.append(np.abs(right - left) / both)
+    return np.array(densities), np.array(sides)
+
+
+@pytest.mark.parametrize("bounds", [(-math.inf, math.inf), (-8.0, math.inf), (-8.0, 8.0)])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 128, 256, 257, 300])
+def test_every_pair_counts(n, bounds):
+    x = np.sort(np.random.default_rng(n).standard_t(3, n).clip(-7.9, 7.9))
+    anchors = np.arange(n)
+    densities, sides, around, pooled = densities_and_sides(x, *bounds, anchors)
+    expected = obvious(x, *bounds, anchors)
+    np.testing.assert_allclose(densities, expected[0], atol=1e-11)
+    np.testing.assert_allclose(sides, expected[1][:, SIDES], atol=1e-11)
+    for part, found in zip((NEAR, AROUND), np.split(around, 2, axis=1), strict=True):
+        reach = max(1, n // part)
+        means = [expected[0][max(i - reach, 0) : i + reach + 1, LOCAL].mean(axis=0) for i in range(n)]
+        np.testing.assert_allclose(found, means, atol=1e-11)
+    np.testing.assert_allclose(pooled[: RUNGS.size], expected[0].mean(axis=0), atol=1e-11)
+    np.testing.assert_allclose(pooled[RUNGS.size :], expected[0].var(axis=0), atol=1e-11)
+
+
+def test_ties_are_neighbours():
+    x = np.array([0.0, 0.0, 0.0, 1.0])
+    densities, *_ = densities_and_sides(x, -math.inf, math.inf, np.arange(4))
+    assert np.exp(densities[0, -1]) - FAINT == pytest.approx(2.0)
+    assert np.exp(densities[3, -1]) == pytest.approx(FAINT)
+
+
+def test_anchors_count_by_their_mass_in_means_over_a_region():
+    x = np.sort(np.random.default_rng(5).normal(size=300))
+    anchors, masses = np.array([0, 1, 150, 160, 298, 299]), np.array([1.0, 74.0, 75.0, 75.0, 74.0, 1.0]) / 300.0
+    _, _, around, _ = densities_and_sides(x, -math.inf, math.inf, anchors, masses)
+    densities = obvious(x, -math.inf, math.inf, anchors)[0][:, LOCAL]
+    wide = np.average(densities[2:4], axis=0, weights=masses[2:4])
+    np.testing.assert_allclose(around[2, 16:], wide, atol=1e-11)
+    np.testing.assert_allclose(around[0, :16], (densities[0] + 74.0 * densities[1]) / 75.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("bounds", [(-math.inf, math.inf), (-8.0, math.inf), (-8.0, 8.0)])
+@pytest.mark.parametrize("n", [2, 9, 128, 300])
+def test_values_count_by_their_counts_and_regions_by_positions(n, bounds):
+    rng = np.random.default_rng(n)
+    x, counts = np.sort(rng.standard_t(3, n).clip(-7.9, 7.9)), rng.gamma(1.0, 1.0, n)
+    masses, positions, anchors = counts / counts.sum(), np.cumsum(counts) - 0.5 * counts - 0.5, np.arange(n)
+    densities, sides, around, pooled = densities_and_sides(x, *bounds, anchors, masses, counts, positions)
+    expected = obvious(x, *bounds, anchors, counts)
+    np.testing.assert_allclose(densities, expected[0], atol=1e-11)
+    np.testing.assert_allclose(sides, expected[1][:, SIDES], atol=1e-11)
+    np.testing.assert_allclose(pooled[: RUNGS.size], masses @ expected[0], atol=1e-11)
+    kept = np.maximum(masses, 1e-4 / n)
+    for part, found in zip((NEAR, AROUND), np.split(around, 2, axis=1), strict=True):
+        near = np.abs(positions[:, None] - positions) <= max(1.0, counts.sum() / part)
+        means = (near * kept) @ expected[0][:, LOCAL] / (near @ kept)[:, None]
+        np.testing.assert_allclose(found, means, atol=1e-9)
+
+
+def test_of_some_anchors_the_same_numbers_as_of_all():
+    x = np.sort(np.random.default_rng(6).standard_t(2, 90))
+    anchors = np.array([0, 1, 5, 30, 31, 32, 60, 88, 89])
+    some, _ = all_features(x, -math.inf, math.inf, anchors)
+    every, _ = all_features(x, -math.inf, math.inf, np.arange(90))
+    np.testing.assert_allclose(some[:, : RUNGS.size + 11], every[anchors, : RUNGS.size + 11], atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [51, 300])
+def test_one_exponential_serves_all_rungs(n):
+    # Pairs at every distance. Each kernel may be off by half a unit in the last place of 1, and all in one direction.
+    x = np.sort(np.concatenate([2.0 ** -np.linspace(0.0, 18.0, n - 1), [400.0]]))
+    out, _ = all_features(x, -math.inf, math.inf, np.arange(n))
+    wide = x.astype(np.longdouble)
+    for k in range(RUNGS.size):
+        e = np.exp(-0.5 * ((wide[:, None] - wide) / RUNGS[k]) ** 2)
+        np.fill_diagonal(e, 0.0)
+        np.testing.assert_allclose(
+            out[:, k], np.log(e.sum(axis=1) + FAINT).astype(float), rtol=0.0, atol=n * 2.0**-54 / FAINT
+        )
+
+
+def test_finest_densities_fade_into_the_next_wider():
+    x = np.sort(np.random.default_rng(9).normal(size=20))
+    plain, _ = all_features(x, -math.inf, math.inf, np.arange(20))
+    fading = np.zeros((1, RUNGS.size))
+    fading[0, 10:12] = 0.25, 0.5
+    faded, _ = all_features(x, -math.inf, math.inf, np.arange(20), None, None, None, fading)
+    first = plain[:, 10] + 0.25 * (plain[:, 9] - plain[:, 10])
+    np.testing.assert_allclose(faded[:, 10], first, atol=1e-14)
+    np.testing.assert_allclose(faded[:, 11], 0.5 * (first + plain[:, 11]), atol=1e-14)
+    np.testing.assert_array_equal(faded[:, 12 : RUNGS.size], plain[:, 12 : RUNGS.size])
+
+
+@pytest.mark.parametrize("bounds", [(-math.inf, math.inf), (-8.0, math.inf), (-8.0, 9.0)])
+def test_positions_and_distances_to_bounds(bounds):
+    x = np.sort(np.random.default_rng(10).normal(size=19))
+    out, _ = all_features(x, *bounds, np.arange(19))
+    position = np.arcsinh(2.0 * (x - LOCATION) / SCALE)
+    gaps = [np.minimum(gap / SCALE, 1e100) for gap in (x - bounds[0], bounds[1] - x)]
+    below, above = (np.log(gap / (1.0 + gap / 20.0) + 1e-5) for gap in gaps)
+    expected = [np.abs(position), np.minimum(below, above), np.maximum(below, above), position * (below - above)]
+    np.testing.assert_allclose(out[:, -7:-3], np.stack(expected, axis=1), rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(out[:, -3:], position[:, None] * SIGNED, rtol=1e-14, atol=1e-14)
+
+
+def test_of_samples_alone_only_local_densities_are_written():
+    x = np.sort(np.random.default_rng(11).normal(size=40))
+    every, pooled = all_features(x, -math.inf, math.inf, np.arange(40))
+    some, same = all_features(x, -math.inf, math.inf, np.arange(40), samples_only=True)
+    np.testing.assert_array_equal(some, every[:, : RUNGS.size])
+    np.testing.assert_array_equal(same, pooled)
