@@ -29,7 +29,8 @@ from amortized_kde.errors import AmortizedKdeWarning
 from amortized_kde.research.provenance import models_behind, record_files
 from contests.hostile import KINDS, call
 
-CHUNK = 2500
+# Start-up takes about a second.
+CHUNK = 10_000
 # Seconds of processor time that one call may take. A slow one is repeated, because the first may have compiled.
 SLOW = 5.0
 # Seconds after which a call is ended.

@@ -104,3 +104,13 @@ def test_wrong_densities_are_noticed():
     assert laws.check_draws(Off(std=lambda: np.inf), rng) == "moments"
     assert laws.check_mass(Off(pdf=lambda y: good.pdf(y) * (1.0 + 1e-8)), rng) == "mass by quadrature"
     assert laws.check_shape(Off(interval=lambda mass: (np.nan, 1.0)), rng) == "modes or intervals are NaN"
+
+
+def test_quadrature_sees_the_mass_between_bounds_far_narrower_than_the_bandwidth():
+    rng = np.random.default_rng(1)
+    x = 1e-100 * rng.normal(size=9)
+    ends = (x.min() - 1e-101, x.max() + 1e-101)
+    for h in (1e-12, 1e-100, 1e-102):
+        assert laws.check_mass(akde.KernelDensity(x, h, bounds=ends), rng) is None
+    # Rounded nodes would be off by more than is allowed: nothing is checked.
+    assert laws.check_mass(akde.KernelDensity(2.8e9 + rng.normal(size=9), 0.07), rng) is None
