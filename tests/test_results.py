@@ -8,10 +8,7 @@ from amortized_kde.research.provenance import RECORD, read_origins
 RESULTS = Path(__file__).parents[1] / "results"
 ORIGINS = read_origins(RESULTS)
 # Files that are known to be of older models, and why. Delete the line when the file has been made anew.
-OUTDATED = {
-    "ensembles.csv": "its times need a quiet machine",
-    "large_n.csv": "its times need a quiet machine",
-}
+OUTDATED: dict[str, str] = {}
 
 
 def files():
