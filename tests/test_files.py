@@ -197,8 +197,12 @@ def test_without_locks_in_the_file_system_it_goes_on(tmp_path, monkeypatch):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    with locked(tmp_path), locked(tmp_path):
-        pass
+    owners = []
+    with locked(tmp_path):
+        owners.append("first")
+        with locked(tmp_path):
+            owners.append("second")
+    assert owners == ["first", "second"]
 
 
 def test_without_locks_in_the_system_it_goes_on(tmp_path, monkeypatch):

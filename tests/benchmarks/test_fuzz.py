@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("pyarrow")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import fuzz
+from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.integrations import table_formats
 
 
@@ -24,8 +25,14 @@ def test_seeds_pass(target, tmp_path):
 
 
 def test_seeds_are_valid(tmp_path):
-    fuzz.fuzz_card(fuzz.SEEDS["card"][0], tmp_path)
-    fuzz.fuzz_npz(fuzz.changed_archive(b""), tmp_path)
+    # Accepted as they are, and refused with other bytes: else a fuzzer would only ever see refusals.
+    card, archive = fuzz.SEEDS["card"][0], fuzz.changed_archive(b"")
+    fuzz.fuzz_card(card, tmp_path)
+    fuzz.fuzz_npz(archive, tmp_path)
+    with pytest.raises(AmortizedKdeError):
+        fuzz.fuzz_card(b"[]", tmp_path)
+    with pytest.raises(AmortizedKdeError):
+        fuzz.fuzz_npz(archive[: len(archive) // 2], tmp_path)
 
 
 def test_foreign_exceptions_and_readers_that_differ_are_noticed(monkeypatch, tmp_path):
