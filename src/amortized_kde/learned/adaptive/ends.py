@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
-from amortized_kde.learned.adaptive.large import PHASED_IN, quantile_nodes
+from amortized_kde.learned.adaptive.large import PHASED_IN, peak_offset, quantile_nodes
 
 # Kernels are narrowed where their bandwidth is above this times the distance from the end.
 _SLOPE = 0.2
@@ -91,21 +91,13 @@ def _most_octaves(sample: Samples, side: int, anchors: Index, local: Array) -> f
     if np.any(gaps == 0.0):
         return 0.0
     scores: list[float] = []
-    while len(scores) <= _NARROWEST and max(scores[-2:], default=0.0) == max(scores, default=0.0):
-        width = h * 2.0 ** -_octaves(distance, h, 0.5 * len(scores))
+    for step in range(_NARROWEST + 1):
+        width = h * 2.0 ** -_octaves(distance, h, 0.5 * step)
         if np.any(width[: count // 2] < gaps):
             break
-        scores.append(n * _outer_score(nodes, width, n) - _LEAST_GAIN * len(scores))
-    return 0.5 * _best_place(scores) if scores else 0.0
-
-
-def _best_place(scores: list[float]) -> float:
-    """The place of the maximum, by a parabola through the best and its neighbours."""
-    at = int(np.argmax(scores))
-    if not 0 < at < len(scores) - 1:
-        return float(at)
-    before, here, after = scores[at - 1 : at + 2]
-    return at + 0.5 * (after - before) / (2.0 * here - before - after)
+        scores.append(n * _outer_score(nodes, width, n) - _LEAST_GAIN * step)
+    at = int(np.argmax(scores)) if scores else 0
+    return 0.5 * (at + (peak_offset(np.array(scores[at - 1 : at + 2])) if 0 < at < len(scores) - 1 else 0.0))
 
 
 def _outer_score(nodes: Array, width: Array, n: float) -> float:

@@ -91,12 +91,17 @@ def bandwidth_multiplier(
         at = int(np.argmax(scores))
         best = float(steps[at])
         if 0 < at < steps.size - 1:
-            before, here, after = scores[at - 1 : at + 2]
-            best += 0.5 * (before - after) / (2.0 * here - before - after)
+            best -= peak_offset(scores[at - 1 : at + 2])
         if at < steps.size - 1:
             break
         widest = int(steps[at]) + 1
     return float(2.0 ** (0.5 * best * min(math.log(size_ratio) / math.log(PHASED_IN), 1.0)))
+
+
+def peak_offset(scores: Array) -> float:
+    """Return how far from the middle of three even places the parabola through their scores is highest, in places."""
+    before, here, after = scores
+    return float(0.5 * (after - before) / (2.0 * here - before - after))
 
 
 def moved_bandwidth(sample: Samples, bounds: tuple[float, float], h: float, size_ratio: float) -> float:
