@@ -6,7 +6,7 @@ tables, load damaged densities, and use damaged model folders. `contests/hostile
 monotone distribution function, cdf + sf = 1, inverse, no NaN from finite input, only the package's exceptions; here are
 the limits of time and memory. Calls run in subprocesses, which may die; a run continues where it was stopped.
 
-    python benchmarks/hostile.py --calls 1000000 --seed 1 --chunks build/hostile --out results
+    python benchmarks/hostile.py [--calls 1000000] [--seed 1] [--chunks build/hostile] [--out results]
 """
 
 import argparse
@@ -133,10 +133,10 @@ def _worst(found, kind):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--calls", type=int, default=10_000)
+    parser.add_argument("--calls", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--chunks", type=Path, default=Path("build/hostile"), help="where finished chunks are kept")
-    parser.add_argument("--out", type=Path, help="folder for hostile.csv and hostile.md")
+    parser.add_argument("--out", type=Path, default=Path("results"), help="folder for hostile.csv and hostile.md")
     parser.add_argument("--chunk", type=int, nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.chunk:
@@ -146,8 +146,7 @@ def main():
     for wrong, count in Counter(entry["wrong"] for entry in found).most_common():
         first = next(entry for entry in found if entry["wrong"] == wrong)
         print(f"{count:8d}  {wrong}  (first: call {first['call']}, {first['kind']})")
-    if args.out:
-        write_table(found, kinds, args.out)
+    write_table(found, kinds, args.out)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ from pathlib import Path
 
 from rich.progress import track
 
+from amortized_kde.research.provenance import record_files
+
 PACKAGES = ("numerics", "learned")
 # Seconds after which the tests of a mutant hang.
 PATIENCE = 900.0
@@ -176,6 +178,7 @@ def main() -> None:
             rows.append(row)
             _write(out, rows + [known[other] for other in known if known[other] not in rows])
     _write(out, rows)
+    record_files(options.out, [out.name], {})
     print(report(rows))
 
 

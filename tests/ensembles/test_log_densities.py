@@ -18,6 +18,14 @@ def test_each_row_is_its_own_density(bounds):
         np.testing.assert_allclose(found[row], d.logpdf(y[row]), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("weights", [None, [[1.0, 2.0]]])
+def test_farther_than_any_power_of_a_bandwidth(weights):
+    found = log_densities([[0.0, 1.0]], [1e-200], [[0.5, 1.0]], weights=weights)
+    d = KernelDensity([0.0, 1.0], bandwidth=1e-200, weights=None if weights is None else weights[0])
+    assert found[0, 0] == d.logpdf(0.5) == -np.finfo(np.float64).max
+    assert found[0, 1] == pytest.approx(d.logpdf(1.0), rel=1e-12)
+
+
 def test_shapes():
     rng = np.random.default_rng(2)
     x, h, y = rng.standard_normal((2, 3, 10)), np.full((2, 3), 0.4), rng.standard_normal((2, 3, 5))

@@ -19,6 +19,7 @@ from amortized_kde.density.curve import Layer
 from amortized_kde.density.kernels import Kernels, KernelSource, Tail
 from amortized_kde.numerics import binned, mixture, tails
 from amortized_kde.numerics.condense import CELLS_PER_BANDWIDTH, FAITHFUL, condense
+from amortized_kde.numerics.gaussian import LOWEST_LOG
 from amortized_kde.numerics.mixture import Rungs
 
 Function = Callable[[Array], Array]
@@ -70,7 +71,7 @@ class Mixture:
         background = self._log_background(Background.log_density, x)
         log = mixture.log_density(self._peaks, x, background, condensed=self.is_condensed)
         outside = (x < self.bounds.lower) | (x > self.bounds.upper) | np.isinf(x)
-        return np.asarray(np.where(outside, -math.inf, np.maximum(log, tails.LOWEST_LOG)))
+        return np.asarray(np.where(outside, -math.inf, np.maximum(log, LOWEST_LOG)))
 
     def log_cdf(self, x: Array) -> Array:
         """Return the natural logarithm of the probability below."""

@@ -13,7 +13,7 @@ from amortized_kde.data.support import Bounds
 from amortized_kde.density.modes import Modes
 from amortized_kde.density.parts import Parts
 from amortized_kde.errors import InvalidParameterError
-from amortized_kde.numerics.tails import LOWEST_LOG
+from amortized_kde.numerics.gaussian import LOWEST_LOG
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

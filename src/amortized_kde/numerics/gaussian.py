@@ -11,6 +11,8 @@ from amortized_kde.numerics.jit import compiled, inlined, power_of_two, power_of
 
 # exp(-708) is the smallest power of e that is a normal float64.
 LOWEST_EXPONENT = -708.0
+# Logarithms of positive probabilities and densities that are not representable are this.
+LOWEST_LOG = -float(np.finfo(np.float64).max)
 # 2**-126 is the smallest power of two that is a normal float32.
 LOWEST_EXPONENT_2_SINGLE = np.float32(-126.0)
 

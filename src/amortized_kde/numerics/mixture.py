@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, central_mass, exp_nonpositive
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, LOWEST_LOG, central_mass, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 
 # Terms that together are less than exp(-38) = 3e-17 of a lower bound of the sum are left out.
@@ -104,6 +104,9 @@ def _log_density_at(
         at_least = at_best + math.log(abs(relative[nearest]))
         upper = at_best if at_best > upper else upper
         lower = at_least if at_least > lower else lower
+    if upper == -math.inf:
+        # The nearest places are more than 1e154 bandwidths away, and all others too.
+        return -math.inf
     total, floor = 0.0, lower - _NEGLIGIBLE - math.log(places.size)
     for k in range(bandwidths.size):
         # Weights over hundreds of decades: the nearest point does not bound the window.
@@ -112,6 +115,9 @@ def _log_density_at(
         reach = bandwidths[k] * math.sqrt(2.0 * (peaks[k] - floor))
         start = first_in(places, offsets[k], offsets[k + 1], x - reach)
         stop = first_in(places, start, offsets[k + 1], x + reach)
+        # The reach can be less than the spacing of floats at x.
+        while stop < offsets[k + 1] and places[stop] == x:
+            stop += 1
         per_bandwidth, shift = 1.0 / bandwidths[k], peaks[k] - upper
         part = 0.0
         for i in range(start, stop):
@@ -195,4 +201,5 @@ def log_density_rows(
             x = at[row, j]
             out[row, j] = math.nan if math.isnan(x) else -math.inf
             if lower <= x <= upper and math.isfinite(x):
-                out[row, j] = _log_density_at(points, relative, whole, h, peaks, x, -math.inf)
+                found = _log_density_at(points, relative, whole, h, peaks, x, -math.inf)
+                out[row, j] = LOWEST_LOG if found < LOWEST_LOG else found

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 
 from amortized_kde._types import Array, Index
+from amortized_kde.numerics.gaussian import LOWEST_LOG
 from amortized_kde.numerics.mixture import Rungs
 
 Function = Callable[[Array, Index], Array]
@@ -26,8 +27,6 @@ _MOST_STEPS = 1100
 # Newton's method has converged if its step is 0 and the logarithm is off by less than this.
 _NEARLY = 1e-9
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
-# Logarithms of positive probabilities and densities that are not representable are this.
-LOWEST_LOG = -float(np.finfo(np.float64).max)
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
