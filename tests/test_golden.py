@@ -30,7 +30,7 @@ from amortized_kde.learned.store import load_model
 FOLDER = Path(__file__).parent / "fixtures" / "golden"
 OWN_FRAME = ("adaptive", "single")
 MODELS = (*OWN_FRAME, "gaussian", "multifamily", "gmm8", "gmm16", "gmm32")
-CLASSICAL = ("silverman", "scott", "sheather-jones", "sheather-jones-r", "lscv", "lcv")
+CLASSICAL = ("silverman", "scott", "sheather-jones", "sheather-jones-r", "isj", "lscv", "lcv")
 NAMES = (*MODELS, *CLASSICAL, "bandwidth", "archive")
 # Quadratic in n, so they answer at one size above this.
 QUADRATIC, QUADRATIC_TO = ("sheather-jones", "sheather-jones-r", "lscv", "lcv"), 6_000

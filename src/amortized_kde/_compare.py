@@ -277,13 +277,11 @@ def compare(
     """
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or folds < 2:
         raise InvalidParameterError(f"folds must be a whole number of at least 2, not {folds!r}.")
-    names = (
-        (methods,) if isinstance(methods, str) else selectors() if methods is None else tuple(dict.fromkeys(methods))
-    )
+    given = (methods,) if isinstance(methods, str) else selectors() if methods is None else methods
+    # Two names of one method are one row.
+    names = tuple(dict.fromkeys(find_selector(name, "density").name for name in given))
     if not names:
         raise InvalidParameterError("there is nothing to compare; name at least one method.")
-    for name in names:
-        find_selector(name)
     sample = read_sample(x, weights=weights)
     # Equal weights give the same bits as none.
     sample = Sample(sample.values, sample.as_batch().weights)

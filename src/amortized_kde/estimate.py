@@ -53,14 +53,19 @@ def bandwidth(
     nan: Nan = "raise",
     threads: int | None = None,
 ) -> Any:
-    """Select the bandwidth: the standard deviation of the Gaussian kernel, in data units.
+    """Select one bandwidth: the standard deviation of the Gaussian kernel, in data units.
+
+    By default this is not ``fit(x).bandwidth``. Here the default, ``amortized``, stands for ``amortized:single``, the
+    best single bandwidth for the whole sample. In `fit` it stands for ``amortized:adaptive``, where every point has
+    bandwidths of its own, and the attribute is their average; in another library's estimator it would smooth too
+    little. All other methods give one bandwidth, the same here and in `fit`.
 
     Parameters
     ----------
     x : array_like
         One sample of shape (n,), or many of them with `axis`.
     method : str
-        One of `selectors()`.
+        One of `selectors()`, or R's ``"SJ"``, ``"nrd0"`` or ``"nrd"``.
     bounds : (float or None, float or None), optional
         Hard limits of the variable. The sample must lie inside; of the classical selectors only ``lcv`` uses them
         otherwise.
@@ -107,7 +112,7 @@ def bandwidth(
     0.6121
     """
     check_nan(nan)
-    selector, limits = find_selector(method), read_bounds(bounds)
+    selector, limits = find_selector(method, "bandwidth"), read_bounds(bounds)
     refuse_calibrated(selector)
     frame = _frame(limits, _read_reference(reference))
     if axis is None:
@@ -117,7 +122,7 @@ def bandwidth(
     outside = samples.outside(limits)
     selection = selector.select(samples, limits, frame, threads=threads)
     selection.bandwidths[outside] = math.nan
-    warn_of_rows(samples, outside, selection, method)
+    warn_of_rows(samples, outside, selection, selector.name)
     return float(selection.bandwidths[0]) if samples.shape == () else selection.bandwidths.reshape(samples.shape)
 
 
@@ -126,7 +131,8 @@ def fit(
     x: ArrayLike,
     *,
     bounds: Sequence[float | None] | None = None,
-    method: str = DEFAULT_METHOD,
+    method: str | None = None,
+    bandwidth: float | None = None,
     weights: ArrayLike | None = None,
     reference: ArrayLike | None = None,
     truncate: bool = False,
@@ -141,10 +147,13 @@ def fit(
         The sample.
     bounds : (float or None, float or None), optional
         Hard limits; the density is truncated to them and renormalised (paper, eq. 8).
-    method : str
-        One of `selectors()`.
+    method : str, optional
+        One of `selectors()`, or R's ``"SJ"``, ``"nrd0"`` or ``"nrd"``; default: ``"amortized"``, which stands for
+        ``"amortized:adaptive"``.
+    bandwidth : float, optional
+        A bandwidth of your own, the kernel's standard deviation in data units, instead of a method.
     weights : array_like of shape (n,), optional
-        Importance weights, as in `bandwidth`; each point contributes in proportion to its weight.
+        Importance weights, as in the function `bandwidth`; each point contributes in proportion to its weight.
     reference : array_like, optional
         Historical data that set the working domain on the open sides.
     truncate : bool
@@ -161,43 +170,39 @@ def fit(
     Raises
     ------
     AmortizedKdeError
-        As `bandwidth`.
+        As the function `bandwidth`, and if both a method and a bandwidth are given.
 
     Examples
     --------
     >>> d = fit([0.1, 0.2, 0.2, 0.5, 0.9], bounds=(0, 1), method="silverman")
     >>> d
     KernelDensity(n=5, bandwidth=0.146038, bounds=(0.0, 1.0), method='silverman')
+    >>> fit([0.1, 0.2, 0.2, 0.5, 0.9], bandwidth=0.1)
+    KernelDensity(n=5, bandwidth=0.1, bounds=(None, None), method='given')
     """
-    selector, limits = find_selector(method), read_bounds(bounds)
+    if method is not None and bandwidth is not None:
+        raise InvalidParameterError("method and bandwidth exclude each other; give one of them.")
+    selector, limits = find_selector(DEFAULT_METHOD if method is None else method, "density"), read_bounds(bounds)
     refuse_calibrated(selector)
     sample = read_sample(x, weights=weights, nan=nan, threads=threads)
     history = _read_reference(reference)
+    check_inside(sample.values, limits)
+    domain = None
+    # A constant sample has no domain of its own; methods fail below with a clearer message than that.
+    if truncate or sample.values[0] < sample.values[-1]:
+        domain = working_domain(sample.values, limits, size=sample.effective_size, reference=history)
+    ends = domain if truncate and domain is not None else limits
+    if bandwidth is not None:
+        return KernelDensity.from_sample(sample, bandwidth, ends, domain=domain)
     if selector.adaptive is not None:
-        return _adaptive_density(sample, limits, selector, reference=history, truncate=truncate, threads=threads)
+        return _adaptive_density(sample, ends, selector, domain, threads)
     h = _one_bandwidth(sample, limits, _frame(limits, history), selector, threads)
-    domain = working_domain(sample.values, limits, size=sample.effective_size, reference=history)
-    if truncate:
-        limits = domain
-    return KernelDensity.from_sample(sample, h, limits, domain=domain, method=method)
+    return KernelDensity.from_sample(sample, h, ends, domain=domain, method=selector.name)
 
 
 def _adaptive_density(
-    sample: Sample,
-    bounds: Bounds,
-    selector: Selector,
-    *,
-    reference: Array | None,
-    truncate: bool,
-    threads: int | None,
+    sample: Sample, bounds: Bounds, selector: Selector, domain: Bounds | None, threads: int | None
 ) -> KernelDensity:
-    check_inside(sample.values, bounds)
-    domain = None
-    # A constant sample fails below with a clearer message than that it has no domain.
-    if truncate or sample.values[0] < sample.values[-1]:
-        domain = working_domain(sample.values, bounds, size=sample.effective_size, reference=reference)
-    if truncate and domain is not None:
-        bounds = domain
     assert selector.adaptive is not None
     model, batch = selector.adaptive(), sample.as_batch()
     smoothing = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
@@ -261,7 +266,7 @@ def _raise_or_warn(result: Selection | Smoothing, sample: Sample, selector: Sele
     if code in FAILURES:
         raise DegenerateSampleError(
             f"method {method!r} has no answer for this sample of {sample.values.size}: {FAILURES[code]}; "
-            "give a bandwidth of your own to KernelDensity."
+            "give a bandwidth of your own with bandwidth= (on the command line: --bandwidth)."
         )
     if not np.all(result.bandwidths > 0.0) or not np.all(np.isfinite(result.bandwidths)):
         raise InvalidParameterError(

@@ -14,7 +14,7 @@ from amortized_kde.selection import FAILURES, FALLBACKS, SELECTORS, find_selecto
 
 def test_the_names_are_those_of_the_table():
     assert akde.selectors() == tuple(SELECTORS)
-    assert {"silverman", "scott", "sheather-jones", "sheather-jones-r", "lscv", "lcv"} <= set(akde.selectors())
+    assert {"silverman", "scott", "sheather-jones", "sheather-jones-r", "isj", "lscv", "lcv"} <= set(akde.selectors())
     for name, selector in SELECTORS.items():
         assert selector.name == name
         assert selector.summary.endswith(".")
@@ -29,6 +29,32 @@ def test_an_unknown_name_gets_the_nearest(name, nearest):
         find_selector(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "ours"), [("SJ", "sheather-jones-r"), ("sj-ste", "sheather-jones-r"), ("nrd0", "silverman"), ("nrd", "scott")]
+)
+def test_rs_names_give_the_methods_that_equal_rs(name, ours):
+    assert find_selector(name) is SELECTORS[ours]
+    x = np.arange(12.0) ** 1.5
+    assert akde.bandwidth(x, method=name) == akde.bandwidth(x, method=ours)
+    assert akde.fit(x, method=name).method == ours
+
+
+@pytest.mark.parametrize(("name", "instead"), [("ucv", "take 'lscv'"), ("SJ-dpi", "take 'SJ'"), ("botev", "'isj'")])
+def test_names_of_other_methods_get_a_hint(name, instead):
+    with pytest.raises(InvalidParameterError, match=f"no method '{name}'. .*{instead}.* The methods are"):
+        find_selector(name)
+
+
+def test_the_default_is_named_by_what_it_stands_for():
+    assert find_selector("amortized").name == "amortized"
+    assert find_selector("amortized", "density") is SELECTORS["amortized:adaptive"]
+    assert find_selector("amortized", "bandwidth") is SELECTORS["amortized:single"]
+    assert find_selector("silverman", "density") is SELECTORS["silverman"]
+    summary = SELECTORS["amortized"].summary
+    assert "`amortized:adaptive` in `fit`" in summary
+    assert "`amortized:single` in `bandwidth`" in summary
+
+
 @pytest.mark.parametrize("name", ["", "????", None, 3, ["lcv"]])
 def test_a_name_like_no_other_gets_the_list(name):
     with pytest.raises(InvalidParameterError, match=r"methods are: .*silverman, scott"):
@@ -37,7 +63,7 @@ def test_a_name_like_no_other_gets_the_list(name):
 
 @pytest.mark.parametrize("name", [name for name in SELECTORS if not name.startswith("amortized")])
 def test_codes_are_documented(name):
-    rows = [[], [1.0], [2.0, 2.0], [0.0, 1.0, 1.0, 1.0, 1.0, 9.0], [1.0, 2.0, 4.0]]
+    rows = [[], [1.0], [2.0, 2.0], [0.0, 1.0, 1.0, 1.0, 1.0, 9.0], np.arange(12.0) ** 1.5]
     selection = find_selector(name).select(read_samples(rows, axis=-1), OPEN, OPEN)
     assert np.array_equal(np.isnan(selection.bandwidths), selection.codes < 0)
     assert set(selection.codes) <= {0, *FAILURES, *FALLBACKS}

@@ -19,13 +19,13 @@ from amortized_kde.data.reading import read_bounds, read_sample
 from amortized_kde.data.support import check_inside
 from amortized_kde.density import Modes
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning, DegenerateSampleError
-from amortized_kde.selection import SELECTORS, smooth, ways_unlike
+from amortized_kde.selection import SELECTORS, find_selector, smooth, ways_unlike
 
 DEFAULT_METHODS = ("amortized", "sheather-jones", "silverman")
 # Methods that visit all pairs of values: the most that they get, and the seconds that this takes.
 _OF_PAIRS = {"sheather-jones-r": (20_000, 1.0)}
 # Seconds that other slow methods take for a million values, of the kind that takes longest.
-_SECONDS_PER_MILLION = {"sheather-jones": 9.0, "lcv": 9.0, "lscv": 2.0, "amortized": 2.0}
+_SECONDS_PER_MILLION = {"sheather-jones": 9.0, "lcv": 9.0, "lscv": 2.0, "isj": 0.5, "amortized": 2.0}
 # Values that are held out in turn; larger samples are subsampled to this size.
 _MOST_SCORED = 3_000
 # Before the first visitor comes: a small sample, and one large enough for binned kernels.
@@ -144,7 +144,8 @@ def score_methods(values: Array, methods: Sequence[str], bounds: Limits) -> Scor
     protocol = f"{FOLDS}-fold held-out score" if drawn.size > FOLDS else "leave-one-out score"
     if drawn is not values:
         protocol += f" of {_MOST_SCORED:,} values drawn at random from {values.size:,}, to save time"
-    return Scores({row.method: row for row in rows}, protocol)
+    asked = {find_selector(name, "density").name: name for name in methods}
+    return Scores({asked[row.method]: row for row in rows}, protocol)
 
 
 def _drawn(values: Array, most: int) -> Array:

@@ -105,9 +105,10 @@ def _remark(fitted: Sequence[Fitted], scores: Scores) -> None:
     for one in fitted:
         scored = scores.rows.get(one.method)
         remarks = (one.failure, one.note, *((scored.failure, scored.note) if scored is not None else ()))
+        name = one.method if scored is None else scored.method
         for text in dict.fromkeys(remarks):
             if text is not None:
-                st.caption(f"`{one.method}`: {escaped(text.removeprefix(f'{one.method}: '))}")
+                st.caption(f"`{one.method}`: {escaped(text.removeprefix(f'{name}: '))}")
 
 
 def show_details(numbers: Numbers, shown: Shown) -> None:

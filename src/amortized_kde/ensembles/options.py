@@ -62,7 +62,7 @@ class Options:
         if method is not None and not isinstance(method, str):
             raise InvalidParameterError(f"method must be a name such as 'silverman', not {method!r}; see bandwidth=.")
         if bandwidth is None:
-            method = find_selector(DEFAULT_METHOD if method is None else method).name
+            method = find_selector(DEFAULT_METHOD if method is None else method, "density").name
         calibration = None if method is None else find_calibration(method)
         if calibration is not None:
             bounds, atoms = _agreed(calibration, bounds, atoms)

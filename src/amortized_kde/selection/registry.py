@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from amortized_kde.errors import InvalidParameterError
 from amortized_kde.learned.model import Model
 from amortized_kde.learned.store import load_model, read_model, stamp
 from amortized_kde.numerics.threads import run_in_pieces
-from amortized_kde.selection import crossvalidation, plugin, rules
+from amortized_kde.selection import crossvalidation, diffusion, plugin, rules
 from amortized_kde.selection.rules import Rows, weighted_spreads
 
 # Longer names are cut in messages.
@@ -149,7 +149,7 @@ SELECTORS: dict[str, Selector] = {
     for entry in (
         Selector(
             "amortized",
-            "The shipped default: adaptive for a density, single for a bandwidth.",
+            "The default: `amortized:adaptive` in `fit`, `amortized:single` in `bandwidth`.",
             Learned(_shipped("single")),
             adaptive=_shipped("adaptive"),
         ),
@@ -166,20 +166,38 @@ SELECTORS: dict[str, Selector] = {
         _paper("gmm16", "Learned on mixtures of 16 Gaussians."),
         _paper("gmm32", "Learned on mixtures of 32 Gaussians."),
         Selector(
-            "silverman", "Normal-reference rule, 0.9 min(sd, IQR/1.34) n^(-1/5).", Classical(rules.silverman_rows, 1)
+            "silverman",
+            "Normal-reference rule, 0.9 min(sd, IQR/1.34) n^(-1/5); R's `nrd0`.",
+            Classical(rules.silverman_rows, 1),
         ),
-        Selector("scott", "Scott's rule in R's form, 1.06 min(sd, IQR/1.34) n^(-1/5).", Classical(rules.scott_rows, 1)),
+        Selector("scott", "Scott's rule, 1.06 min(sd, IQR/1.34) n^(-1/5); R's `nrd`.", Classical(rules.scott_rows, 1)),
         Selector(
             "sheather-jones", "Plug-in, solve-the-equation, solved tightly.", Classical(plugin.sheather_jones_rows, 2)
         ),
         Selector(
             "sheather-jones-r",
-            "R's bw.SJ (ste), digit for digit.",
+            "R's `SJ` (bw.SJ, ste), digit for digit.",
             Classical(plugin.sheather_jones_r_rows, 2, unweighted=_R_UNWEIGHTED),
+        ),
+        Selector(
+            "isj", "Improved Sheather-Jones, by diffusion (Botev et al. 2010).", Classical(diffusion.isj_rows, 2)
         ),
         Selector("lscv", "Least squares on the paper's grid of 60.", Classical(crossvalidation.lscv_rows, 2)),
         Selector("lcv", "Leave-one-out likelihood, truncated at bounds.", Classical(crossvalidation.lcv_rows, 2)),
     )
+}
+
+# What the default stands for, by what is wanted.
+DEFAULTS = {"density": "amortized:adaptive", "bandwidth": "amortized:single"}
+# R's names in `density(bw = ...)`, in small letters since R ignores case, of methods that give R's numbers.
+ALIASES = {"sj": "sheather-jones-r", "sj-ste": "sheather-jones-r", "nrd0": "silverman", "nrd": "scott"}
+# Other names of R's and other libraries', and what to take instead.
+_HINTS = {
+    "ucv": "R's bw.ucv bins the data; take 'lscv', least-squares cross-validation without bins.",
+    "bcv": "Biased cross-validation is not here; take 'lscv' or 'sheather-jones'.",
+    "sj-dpi": "R's direct plug-in is not here; take 'SJ', its solve-the-equation form.",
+    "botev": "Botev's method is 'isj'.",
+    "improved_sheather_jones": "That is 'isj'.",
 }
 
 
@@ -189,8 +207,11 @@ def _read_once(folder: Path, stamp: tuple[object, ...]) -> Model:
     return read_model(folder)
 
 
-def find_selector(name: str) -> Selector:
+def find_selector(name: str, wanted: Literal["density", "bandwidth"] | None = None) -> Selector:
     """Return the selector of this name; ``amortized:FOLDER`` reads a model of your own.
+
+    R's names (`ALIASES`) return the selector that gives R's numbers. If it is known what is `wanted`, ``amortized``
+    returns the selector that it stands for, so that results carry its name.
 
     Raises
     ------
@@ -199,19 +220,26 @@ def find_selector(name: str) -> Selector:
     UnreadableFileError
         If the model in the folder is missing or damaged.
     """
-    if isinstance(name, str) and name in SELECTORS:
-        return SELECTORS[name]
     if not isinstance(name, str):
         listing = ", ".join(SELECTORS)
         raise InvalidParameterError(f"a method is a name, not a {type(name).__name__}. The methods are: {listing}.")
+    known = DEFAULTS[wanted] if name == "amortized" and wanted else ALIASES.get(name.lower(), name)
+    if known in SELECTORS:
+        return SELECTORS[known]
     folder = Path(name.removeprefix("amortized:"))
     if name.startswith("amortized:") and _is_folder(folder):
         return selector_of(name, _read_once(folder, stamp(folder)))
+    shown = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
+    raise InvalidParameterError(f"there is no method {shown!r}.{_hint(name)} The methods are: {', '.join(SELECTORS)}.")
+
+
+def _hint(name: str) -> str:
+    """What to take instead of an unknown method, after a blank."""
+    if name.lower() in _HINTS:
+        return f" {_HINTS[name.lower()]}"
     # The search for the nearest name takes time that grows with the square of the length.
     near = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), SELECTORS, n=1, cutoff=0.4)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    shown = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
-    raise InvalidParameterError(f"there is no method {shown!r}.{hint} The methods are: {', '.join(SELECTORS)}.")
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _is_folder(path: Path) -> bool:

@@ -130,7 +130,7 @@ def test_labels(archive):
         "source": "made up",
         "long_name": "logarithmic score of temperature",
         "units": "bits",
-        "akde_method": "amortized",
+        "akde_method": "amortized:adaptive",
         "akde_bounds": "-50 60",
         "cells": 40,
         "cells_without_answer": 1,
@@ -147,7 +147,7 @@ def test_labels(archive):
     assert (above.name, above.attrs["units"], above.attrs["akde_method"]) == (
         "rain_probability_above",
         "1",
-        "amortized",
+        "amortized:adaptive",
     )
     assert above.coords["threshold"].item() == 1.0
     assert above.coords["threshold"].attrs["units"] == "mm"
