@@ -4,7 +4,7 @@ Nothing here changes the caller's arrays.
 """
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,8 @@ from amortized_kde.numerics.sort import PARALLEL_FROM, ascending
 
 Nan = Literal["raise", "omit"]
 
+# Characters that are kept of a column's name.
+LONGEST_NAME = 1000
 # Differences of larger numbers overflow.
 LARGEST_VALUE = 1e300
 # Weights smaller than this times the largest one count as zero: products of such numbers underflow.
@@ -34,7 +36,7 @@ _KINDS = {
 
 
 def read_numbers(x: Any, what: str, *, copy: bool = True) -> Array:
-    """Convert lists, NumPy, masked, pandas or polars objects, or anything with ``__array__``, to float64.
+    """Convert lists, iterators, NumPy, masked, pandas or polars objects, or anything with ``__array__``, to float64.
 
     Missing values become NaN; the shape stays. With ``copy=False`` the result can be the caller's own array, and must
     not be written to.
@@ -42,13 +44,18 @@ def read_numbers(x: Any, what: str, *, copy: bool = True) -> Array:
     Raises
     ------
     InvalidSampleError
-        If the entries are not real numbers: strings, dates, booleans, complex numbers, or lists of unequal length.
+        If the entries are not real numbers: strings, dates, booleans, complex numbers, or lists of unequal length; or
+        if `x` is a set or a dict.
     """
+    if isinstance(x, (Set, Mapping)):
+        instead = "the list of its values" if isinstance(x, Mapping) else "a list, since it keeps equal values only once"
+        raise InvalidSampleError(f"{what} is a {type(x).__name__}; pass {instead}.")
     if isinstance(x, np.ma.MaskedArray):
         numbers = read_numbers(x.data, what)
         numbers[np.ma.getmaskarray(x)] = np.nan
         return numbers
     try:
+        x = list(x) if isinstance(x, (Iterator, ValuesView)) else x
         array = np.asarray(x.to_numpy() if hasattr(x, "to_numpy") else x)
     except Exception as error:
         # Other people's containers can raise anything.
@@ -136,7 +143,8 @@ def read_sample(
     Parameters
     ----------
     x : array_like of shape (n,)
-        The observations, n >= 1.
+        The observations, n >= 1; a generator, and a pandas or polars table of one column, too. The name of a column or
+        series is kept.
     weights : array_like of shape (n,), optional
         Importance weights: finite, not negative, not all zero. Only their ratios matter; values of weight zero are
         dropped.
@@ -159,6 +167,7 @@ def read_sample(
     array([1., 2., 3.])
     """
     check_nan(nan)
+    x, name = _column(x, what)
     # No copy: sorting makes one.
     values = read_numbers(x, what, copy=False)
     if values.ndim == 0:
@@ -175,14 +184,30 @@ def read_sample(
         raise InvalidSampleError(f"all {values.size} values of {what} are missing.")
     if weights is None:
         small = present.size < PARALLEL_FROM
-        return Sample(np.sort(present) if small else ascending(present, threads=threads))
+        return Sample(np.sort(present) if small else ascending(present, threads=threads), name=name)
     relative = relative_weights(read_weights(weights, values.shape)[~np.isnan(values)])
     if not np.any(relative > 0.0):
         raise InvalidSampleError("all weights are zero; at least one must be positive.")
     # Ties are ordered by weight, so that the result does not depend on the caller's order.
     order = np.lexsort((relative, present))
     kept = order[relative[order] > 0.0]
-    return Sample(present[kept], normalised(relative[kept], np.array([0, kept.size])))
+    return Sample(present[kept], normalised(relative[kept], np.array([0, kept.size])), name)
+
+
+def _column(x: Any, what: str) -> tuple[Any, str]:
+    """Return a sample, the only column if it is in a table, and its name or ""."""
+    columns = getattr(x, "columns", None)
+    if columns is None or not hasattr(x, "to_numpy"):
+        name = getattr(x, "name", None) if hasattr(x, "dtype") else None
+        return x, name[:LONGEST_NAME] if isinstance(name, str) else ""
+    names = [str(column)[:LONGEST_NAME] for column in columns]
+    if len(names) != 1:
+        some = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+        raise InvalidSampleError(
+            f"{what} is a table of {len(names)} columns ({some}); pass one of them, such as "
+            f"{what}[{names[0]!r}]." if names else f"{what} is a table without columns."
+        )
+    return x[columns[0]], names[0] if isinstance(columns[0], str) else ""
 
 
 def _present(values: Array, nan: Nan, what: str) -> Array:

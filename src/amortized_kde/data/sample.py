@@ -22,10 +22,11 @@ from amortized_kde.numerics.threads import run_in_pieces
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One sample: ascending finite values (n,), and their weights, which sum to 1, or None if equal."""
+    """One sample: ascending finite values (n,), their weights, which sum to 1, or None if equal, and a name or ""."""
 
     values: Array
     weights: Array | None = None
+    name: str = ""
 
     @property
     def effective_size(self) -> float:

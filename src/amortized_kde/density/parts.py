@@ -22,7 +22,8 @@ class Parts(NamedTuple):
     """What a density is made of: ascending points (n,), weights that sum to 1, and ascending bandwidths (rungs,).
 
     Shares are (rungs, n), or (rungs, anchors) at the points with the ranks `anchors` and linear in rank in between;
-    None for the paper's form with one bandwidth. `domain` is None unless it was given.
+    None for the paper's form with one bandwidth. `domain` is None unless it was given. `name` is that of the variable,
+    or "".
     """
 
     points: Array
@@ -35,6 +36,7 @@ class Parts(NamedTuple):
     domain: Bounds | None
     method: str
     anchors: Index | None = None
+    name: str = ""
 
 
 def check_parts(parts: Parts) -> None:

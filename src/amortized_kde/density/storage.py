@@ -22,7 +22,7 @@ from amortized_kde.density.background import Background
 from amortized_kde.density.parts import Parts, check_parts
 from amortized_kde.errors import AmortizedKdeError, InvalidParameterError, UnreadableFileError
 
-FORMAT = 4
+FORMAT = 5
 # Kind of each array's entries. What a density has not (shares, background, domain, anchors) is an empty array.
 _TYPES = {
     "format": "i",
@@ -36,9 +36,10 @@ _TYPES = {
     "domain": "f",
     "method": "U",
     "anchors": "i",
+    "name": "U",
 }
 _NUMPY_TYPES = {"i": np.dtype("<i8"), "f": np.dtype("<f8")}
-_LONGEST_METHOD = 10_000
+_LONGEST_TEXT = 10_000
 
 
 def save_parts(parts: Parts, path: str | os.PathLike[str]) -> None:
@@ -56,6 +57,7 @@ def save_parts(parts: Parts, path: str | os.PathLike[str]) -> None:
         "domain": np.array(() if parts.domain is None else parts.domain, float),
         "method": np.array(parts.method),
         "anchors": np.empty(0, np.int64) if parts.anchors is None else parts.anchors,
+        "name": np.array(parts.name),
     }
     with replacing(_name(path)) as file:
         np.savez(file, **stored)
@@ -123,14 +125,14 @@ def _read_array(archive: ZipFile, entry: ZipInfo, kind: str) -> NDArray[Any]:
 
 
 def _parts_of(stored: dict[str, NDArray[Any]]) -> Parts:
-    for name in ("format", "epsilon", "method"):
+    for name in ("format", "epsilon", "method", "name"):
         if stored[name].shape != ():
             raise UnreadableFileError(f"{name} must be a single entry")
     if stored["format"] != FORMAT:
         raise UnreadableFileError(f"it has format {stored['format']}, and this version reads {FORMAT} only")
     method, anchors, shares = str(stored["method"]), stored["anchors"], stored["shares"]
-    if len(method) > _LONGEST_METHOD:
-        raise UnreadableFileError("the name of its method is too long")
+    if max(len(method), len(str(stored["name"]))) > _LONGEST_TEXT:
+        raise UnreadableFileError("the name of its method or variable is too long")
     background = _numbers(stored["background"], (0, 4))
     domain = _numbers(stored["domain"], (0, 2))
     return Parts(
@@ -144,6 +146,7 @@ def _parts_of(stored: dict[str, NDArray[Any]]) -> Parts:
         domain=Bounds(*domain) if domain else None,
         method=method,
         anchors=None if anchors.shape == (0,) else anchors,
+        name=str(stored["name"]),
     )
 
 
