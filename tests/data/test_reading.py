@@ -26,6 +26,7 @@ HOLDERS = {
     "pandas Int64": pd.Series([3, 1, 2], dtype="Int64"),
     "pandas index": pd.Index(NUMBERS),
     "polars": pl.Series("x", [3, 1, 2]),
+    "values of a dict": {"a": 3.0, "b": 1.0, "c": 2.0}.values(),
 }
 
 
@@ -36,6 +37,34 @@ def test_whatever_holds_numbers_is_read(holder):
     assert values.dtype.isnative
     assert np.array_equal(values, [1.0, 2.0, 3.0])
     assert np.array_equal(read_numbers(HOLDERS[holder], "x"), NUMBERS)
+
+
+def test_iterators_are_read_once():
+    assert read_sample(k / 2 for k in (3, 1, 2)).values.tolist() == [0.5, 1.0, 1.5]
+    assert read_sample(map(float, "312"), weights=iter([1, 1, 2])).weights.tolist() == [0.25, 0.5, 0.25]
+    with pytest.raises(InvalidSampleError, match="x is empty"):
+        read_sample(iter([]))
+    with pytest.raises(InvalidSampleError, match=r"cannot be read as an array of numbers \(no luck\)"):
+        read_sample(_fails())
+
+
+def _fails():
+    yield 1.0
+    raise RuntimeError("no luck")
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_the_only_column_of_a_table_is_a_sample_with_a_name(library):
+    found = read_sample(library.DataFrame({"rain": NUMBERS}), weights=library.DataFrame({"w": [1.0, 1.0, 2.0]}))
+    assert (found.values.tolist(), found.weights.tolist(), found.name) == ([1.0, 2.0, 3.0], [0.25, 0.5, 0.25], "rain")
+
+
+def test_names_are_those_of_series():
+    assert read_sample(pd.Series(NUMBERS, name="rain")).name == "rain"
+    assert read_sample(pl.Series("rain", NUMBERS)).name == "rain"
+    for unnamed in (NUMBERS, pd.Series(NUMBERS), pd.Series(NUMBERS, name=3), pd.DataFrame({3: NUMBERS})):
+        assert read_sample(unnamed).name == ""
+    assert len(read_sample(pd.Series(NUMBERS, name="x" * 10**6)).name) == 1000
 
 
 MISSING = {
@@ -78,13 +107,17 @@ BAD = {
     "boolean among objects": (np.array([1.0, np.True_], object), r"x\[1\] is"),
     "a list inside": (np.array([1.0, [2.0, 3.0]], object), r"x\[1\] is a list"),
     "unequal lists": ([[1.0], [2.0, 3.0]], "cannot be read as an array"),
-    "a dictionary": ({"a": 1}, "x is a dict"),
+    "a dictionary": ({"a": 1}, "x is a dict; pass the list of its values"),
     "nothing": (None, "x is a single number"),
     "a number": (3.5, "x is a single number"),
     "empty": ([], "x is empty"),
     "empty series": (pd.Series([], dtype=float), "x is empty"),
     "rows": ([[1.0, 2.0], [3.0, 4.0]], r"shape \(2, 2\).*axis=.*ravel"),
-    "frame": (pd.DataFrame({"a": [1.0, 2.0]}), r"shape \(2, 1\).*axis="),
+    "frame": (pd.DataFrame({"a": [1.0], "b": [2.0]}), r"a table of 2 columns \('a', 'b'\); pass one .* x\['a'\]"),
+    "polars frame": (pl.DataFrame({"a": [1.0], "b": [2.0]}), "a table of 2 columns"),
+    "frame without columns": (pd.DataFrame(index=[1, 2]), "a table without columns"),
+    "set": ({1.0, 2.0}, "x is a set; pass a list, since it keeps equal values only once"),
+    "frozenset": (frozenset([1.0]), "x is a frozenset; pass a list"),
     "infinite": ([1.0, math.inf], "inf at position 1"),
     "minus infinite": ([-math.inf, 2.0, -math.inf], r"-inf at position 0 \(2 such"),
     "beyond float64": ([1, 10**400], "inf at position 1"),

@@ -90,8 +90,10 @@ WRONG = {
     "two methods": lambda p: p | {"method": np.array(["a", "b"])},
     "long method": lambda p: p | {"method": np.array("a" * 100_000)},
     "method of numbers": lambda p: p | {"method": np.array(3.0)},
+    "long name": lambda p: p | {"name": np.array("a" * 100_000)},
+    "name of numbers": lambda p: p | {"name": np.array(3.0)},
     "another format": lambda p: p | {"format": np.array(3)},
-    "formats": lambda p: p | {"format": np.array([4])},
+    "formats": lambda p: p | {"format": np.array([5])},
     "no method": lambda p: {name: part for name, part in p.items() if name != "method"},
     "something else": lambda p: p | {"other": np.array(1.0)},
     "objects": lambda p: p | {"method": np.array({}, object)},
@@ -136,7 +138,7 @@ def test_older_formats_are_refused_with_a_sentence(tmp_path):
         "method": "lcv",
     }
     np.savez(tmp_path / "old", format=1, bandwidth=0.3, **common)
-    with pytest.raises(UnreadableFileError, match="not in format 4"):
+    with pytest.raises(UnreadableFileError, match="not in format 5"):
         KernelDensity.load(tmp_path / "old.npz")
 
 

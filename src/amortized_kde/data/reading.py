@@ -185,7 +185,7 @@ def read_sample(
     if weights is None:
         small = present.size < PARALLEL_FROM
         return Sample(np.sort(present) if small else ascending(present, threads=threads), name=name)
-    relative = relative_weights(read_weights(weights, values.shape)[~np.isnan(values)])
+    relative = relative_weights(read_weights(_column(weights, "weights")[0], values.shape)[~np.isnan(values)])
     if not np.any(relative > 0.0):
         raise InvalidSampleError("all weights are zero; at least one must be positive.")
     # Ties are ordered by weight, so that the result does not depend on the caller's order.
