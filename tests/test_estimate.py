@@ -32,9 +32,28 @@ def test_one_sample_gives_a_float(method):
     assert 0.02 < h < 2.0
 
 
-def test_the_default_is_a_method_by_name():
-    assert akde.fit(X).method in akde.selectors()
-    assert akde.bandwidth(X) == akde.bandwidth(X, method=akde.fit(X).method)
+def test_the_default_is_two_methods_by_name():
+    assert akde.fit(X).method == akde.fit(X, method="amortized").method == "amortized:adaptive"
+    assert akde.bandwidth(X) == akde.bandwidth(X, method="amortized:single")
+    assert akde.bandwidth(X) == akde.fit(X, method="amortized:single").bandwidth
+    with pytest.raises(DegenerateSampleError, match=r"'amortized:single' .* with bandwidth= .*--bandwidth"):
+        akde.bandwidth([1.0, 1.0])
+
+
+def test_a_bandwidth_instead_of_a_method():
+    d, twin = akde.fit(X, bandwidth=0.3, bounds=(0, None)), akde.KernelDensity(X, 0.3, bounds=(0, None))
+    assert (repr(d), d.domain) == (repr(twin), twin.domain)
+    assert np.array_equal(d.logpdf(X), twin.logpdf(X))
+    # Methods have no answer for a single value.
+    assert akde.fit([2.0], bandwidth=0.3).mean() == 2.0
+    cut = akde.fit(X, bandwidth=0.3, truncate=True, reference=[-1.0, 12.0])
+    assert cut.bounds == cut.domain == akde.fit(X, method="scott", reference=[-1.0, 12.0]).domain
+    for method in ("amortized", "silverman"):
+        with pytest.raises(InvalidParameterError, match="method and bandwidth exclude each other"):
+            akde.fit(X, method=method, bandwidth=0.3)
+    for bad in (0.0, -1.0, math.nan, [0.1, 0.2]):
+        with pytest.raises(InvalidParameterError, match="bandwidth must be a single positive finite number"):
+            akde.fit(X, bandwidth=bad)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -175,7 +194,7 @@ def test_samples_without_a_scale(act, method):
             act(x, method=method)
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "sheather-jones-r"])
+@pytest.mark.parametrize("method", [m for m in METHODS if m not in ("sheather-jones-r", "isj")])
 def test_no_interquartile_range_is_a_named_fallback(method):
     x = [0.0, *[1.0] * 8, 3.0]
     with pytest.warns(FallbackWarning, match=f"^{method}: .*interquartile range is 0") as record:

@@ -3,6 +3,7 @@
 from amortized_kde import ensembles, errors
 from amortized_kde._compare import compare
 from amortized_kde.density import KernelDensity
+from amortized_kde.density.density_plot import plot
 from amortized_kde.estimate import bandwidth, fit, selectors
 from amortized_kde.learned.store import models
 from amortized_kde.score import log_score
@@ -17,6 +18,7 @@ __all__ = [
     "fit",
     "log_score",
     "models",
+    "plot",
     "selectors",
 ]
 

@@ -161,41 +161,6 @@ def test_a_hundred_thousand_points_at_as_many_arguments_stay_below_200_mb():
     assert grown < 200.0
 
 
-def test_plot():
-    from matplotlib import pyplot
-
-    d = KernelDensity(X, bandwidth=0.3, bounds=(0, None))
-    _, ax = pyplot.subplots()
-    assert d.plot(ax, label="gamma") is ax
-    line = ax.get_lines()[0]
-    assert line.get_label() == "gamma"
-    np.testing.assert_array_equal(line.get_xdata(), d.grid())
-    np.testing.assert_allclose(line.get_ydata(), d.pdf(d.grid()))
-    assert d.plot(rug=False, count=16) is pyplot.gca()
-    pyplot.close("all")
-
-
-def test_a_band_is_shaded():
-    from matplotlib import pyplot
-
-    d = KernelDensity(X, bandwidth=0.3, bounds=(0, None))
-    _, axes = pyplot.subplots(3)
-    d.plot(axes[0], band=0.9)
-    _, band = axes[0].collections
-    shaded = band.get_paths()[0].vertices
-    assert (shaded[:, 0].min(), shaded[:, 0].max()) == pytest.approx(d.interval(0.9))
-    curve = axes[0].get_lines()[0]
-    assert np.all(np.isin(d.interval(0.9), curve.get_xdata()))
-    np.testing.assert_allclose(curve.get_ydata(), d.pdf(curve.get_xdata()))
-    # All of it ends where the curve does, and without a band nothing is shaded twice.
-    d.plot(axes[1], band=1.0)
-    assert axes[1].collections[1].get_paths()[0].vertices[:, 0].max() == d.grid()[-1]
-    assert len(d.plot(axes[2]).collections) == 1
-    with pytest.raises(InvalidParameterError, match="probabilities"):
-        d.plot(axes[2], band=90)
-    pyplot.close("all")
-
-
 def test_frame():
     frame = DENSITIES["bounded"].to_frame(points=9)
     assert list(frame.columns) == ["x", "pdf", "cdf"]

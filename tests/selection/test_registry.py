@@ -30,7 +30,8 @@ def test_an_unknown_name_gets_the_nearest(name, nearest):
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"), [("SJ", "sheather-jones-r"), ("sj-ste", "sheather-jones-r"), ("nrd0", "silverman"), ("nrd", "scott")]
+    ("name", "ours"),
+    [("SJ", "sheather-jones-r"), ("sj-ste", "sheather-jones-r"), ("nrd0", "silverman"), ("nrd", "scott")],
 )
 def test_rs_names_give_the_methods_that_equal_rs(name, ours):
     assert find_selector(name) is SELECTORS[ours]

@@ -202,6 +202,7 @@ def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) ->
     from amortized_kde.density import plotting
 
     ax = density.plot(plotting.new_axes(), count=grid)
+    plotting.despine(ax)
     ax.set_title(f"{density.method}, bandwidth {density.bandwidth:.4g}, n = {density.points.size}", fontsize=10)
     # A dollar sign in a column's name does not begin a formula.
     ax.set_xlabel(_axis_name(data), parse_math=False)

@@ -48,7 +48,9 @@ def read_numbers(x: Any, what: str, *, copy: bool = True) -> Array:
         if `x` is a set or a dict.
     """
     if isinstance(x, (Set, Mapping)):
-        instead = "the list of its values" if isinstance(x, Mapping) else "a list, since it keeps equal values only once"
+        instead = (
+            "the list of its values" if isinstance(x, Mapping) else "a list, since it keeps equal values only once"
+        )
         raise InvalidSampleError(f"{what} is a {type(x).__name__}; pass {instead}.")
     if isinstance(x, np.ma.MaskedArray):
         numbers = read_numbers(x.data, what)
@@ -204,8 +206,9 @@ def _column(x: Any, what: str) -> tuple[Any, str]:
     if len(names) != 1:
         some = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
         raise InvalidSampleError(
-            f"{what} is a table of {len(names)} columns ({some}); pass one of them, such as "
-            f"{what}[{names[0]!r}]." if names else f"{what} is a table without columns."
+            f"{what} is a table of {len(names)} columns ({some}); pass one of them, such as {what}[{names[0]!r}]."
+            if names
+            else f"{what} is a table without columns."
         )
     return x[columns[0]], names[0] if isinstance(columns[0], str) else ""
 

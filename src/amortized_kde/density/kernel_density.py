@@ -14,7 +14,7 @@ from amortized_kde._types import Array
 from amortized_kde.data.reading import Nan, read_bounds, read_numbers, read_sample
 from amortized_kde.data.sample import Sample, effective_size
 from amortized_kde.data.support import Bounds, check_inside, working_domain
-from amortized_kde.density import html, moments, plotting, shape, units
+from amortized_kde.density import density_plot, html, moments, plotting, shape, units
 from amortized_kde.density.background import Background
 from amortized_kde.density.curve import Curve
 from amortized_kde.density.entropy import check_resolved, entropy
@@ -162,7 +162,9 @@ class KernelDensity(ScipyNames):
         ranks = None if anchors is None else read_anchors(anchors, points.size)
         w = _read_shares(shares, (h.size, points.size if ranks is None else ranks.size))
         check_background(epsilon, background, bounds)
-        parts = Parts(points, _weights(sample), h, w, float(epsilon), background, bounds, domain, method, ranks, sample.name)
+        parts = Parts(
+            points, _weights(sample), h, w, float(epsilon), background, bounds, domain, method, ranks, sample.name
+        )
         ordinary_parts(parts)
         return cls._from_parts(parts)
 
@@ -716,15 +718,13 @@ class KernelDensity(ScipyNames):
         grid = self.grid(points)
         return DataFrame({"x": grid, "pdf": self.pdf(grid), "cdf": self.cdf(grid)})
 
-    def plot(
-        self, ax: Any = None, *, count: int = 512, rug: bool = True, band: float | None = None, label: str | None = None
-    ) -> Any:
-        """Draw the density and its bounds on matplotlib axes (default: pyplot's current ones), and return these.
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the density on matplotlib axes (default: pyplot's current ones), and return these.
 
-        The curve has at least `count` arguments, and the name `label` in a legend. `rug` adds a tick at each point, at
-        most a thousand; `band` shades the central interval with this probability.
+        Options are those of `amortized_kde.plot`, which draws several densities together: `count`, `fill`, `rug`,
+        `hist`, `band`, `log`, and any style that ``Axes.plot`` takes, such as `color`, `linewidth`, `alpha` and `label`.
         """
-        return plotting.plot_density(self, ax, count=count, rug=rug, band=band, label=label)
+        return density_plot.plot(self, ax, **options)
 
     def plot_bandwidth(self, ax: Any = None) -> Any:
         """Draw the bandwidth at each point on matplotlib axes (default: pyplot's current ones), and return these."""

@@ -37,7 +37,9 @@ def parts_to_dict(parts: Parts) -> dict[str, Any]:
 def parts_of_dict(data: Mapping[str, Any]) -> Parts:
     """Return the parts that `parts_to_dict` described, or raise an `InvalidParameterError`."""
     if not isinstance(data, Mapping):
-        raise InvalidParameterError(f"a density is read from a dict that to_dict made, not from a {type(data).__name__}.")
+        raise InvalidParameterError(
+            f"a density is read from a dict that to_dict made, not from a {type(data).__name__}."
+        )
     if set(data) != set(_NAMES):
         odd = ", ".join(sorted(map(str, set(_NAMES) ^ set(data)))[:10])[:200]
         raise InvalidParameterError(f"this dict was not made by KernelDensity.to_dict: it lacks or adds {odd}.")
@@ -71,7 +73,9 @@ def _read(data: Mapping[str, Any]) -> Parts:
 def _numbers(value: Any, what: str, shape: tuple[int, ...]) -> Array:
     numbers = read_numbers(value, what)
     if numbers.shape != shape:
-        raise InvalidParameterError(f"{what} must be {shape[0] if shape else 'one'} numbers, not of shape {numbers.shape}")
+        raise InvalidParameterError(
+            f"{what} must be {shape[0] if shape else 'one'} numbers, not of shape {numbers.shape}"
+        )
     return numbers
 
 

@@ -1,7 +1,7 @@
 """Densities on matplotlib axes. Matplotlib is imported when the first picture is drawn."""
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,73 +51,59 @@ def new_pyplot_figure(width: float, height: float) -> Any:
     return pyplot.figure(figsize=(width, height), layout="constrained")
 
 
-def _current_axes() -> Any:
+def current_axes() -> Any:
+    """Return pyplot's current axes."""
     new_axes()
     from matplotlib import pyplot
 
     return pyplot.gca()
 
 
-def plot_density(
-    density: "KernelDensity", ax: Any, *, count: int, rug: bool, band: float | None, label: str | None
-) -> Any:
-    """Draw a kernel density on at least `count` arguments (see `KernelDensity.plot`)."""
-    grid = density.grid(count)
-    if density.bandwidths.size > 1:
-        # A peak can be narrower than the steps of an even grid, but not than those of the quantiles.
-        inside = density.ppf(np.linspace(0.0, 1.0, count + 2)[1:-1])
-        grid = np.union1d(grid, inside[(inside > grid[0]) & (inside < grid[-1])])
-    ends = None
-    if band is not None:
-        ends = np.clip(density.interval(float(band)), grid[0], grid[-1])
-        grid = np.union1d(grid, ends)
-    points = density.points if rug else None
-    return draw_density(ax, grid, density.pdf(grid), points=points, bounds=density.bounds, band=ends, label=label)
-
-
-def draw_density(
-    ax: Any,
-    grid: Array,
-    density: Array,
-    *,
-    points: Array | None = None,
-    bounds: tuple[float | None, float | None] = (None, None),
-    band: Array | None = None,
-    label: str | None = None,
-) -> Any:
-    """Draw a density with a rug of the points, its bounds and a band; with `ax` None, on pyplot's current axes."""
-    ax = _current_axes() if ax is None else ax
-    (line,) = ax.plot(grid, density, label=label)
-    ax.fill_between(grid, density, color=line.get_color(), alpha=0.15, linewidth=0)
-    if band is not None:
-        inside = (grid >= band[0]) & (grid <= band[1])
-        ax.fill_between(grid[inside], density[inside], color=line.get_color(), alpha=0.25, linewidth=0)
-    draw_ground(ax, points, bounds)
-    return ax
+def despine(ax: Any) -> None:
+    """Remove the upper and the right edge of the axes."""
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def draw_ground(ax: Any, points: Array | None, bounds: tuple[float | None, float | None]) -> None:
     """Draw what is common to all densities: a rug of the points, the bounds, and an axis that begins at zero."""
     if points is not None:
-        ticks = np.quantile(points, np.linspace(0.0, 1.0, MOST_TICKS)) if points.size > MOST_TICKS else points
-        # x in data units, y in units of the axes: ticks stay at the bottom for a density of any height.
-        heights, across = np.full(ticks.size, 0.015), ax.get_xaxis_transform()
-        ax.plot(ticks, heights, "|", color="0.25", markersize=8, alpha=0.6, transform=across)
-    _draw_bounds(ax, bounds)
-    ax.set_ylim(bottom=0.0)
+        draw_rug(ax, points, "0.25")
+    draw_bounds(ax, [bound for bound in bounds if bound is not None])
+    # The upper limit stays automatic, so that curves drawn later are not cut.
+    for line in ax.get_lines():
+        line.sticky_edges.y.append(0.0)
+    ax.update_datalim([(ax.dataLim.x0, 0.0)])
+    ax.autoscale_view()
     ax.set_ylabel("density")
-    ax.spines[["top", "right"]].set_visible(False)
+    despine(ax)
 
 
-def _draw_bounds(ax: Any, bounds: tuple[float | None, float | None]) -> None:
+def draw_rug(ax: Any, points: Array, color: Any) -> None:
+    """Draw a tick at each point, or at a thousand quantiles of more."""
+    ticks = np.quantile(points, np.linspace(0.0, 1.0, MOST_TICKS)) if points.size > MOST_TICKS else points
+    # x in data units, y in units of the axes: ticks stay at the bottom for a density of any height.
+    across, alpha = ax.get_xaxis_transform(), float(np.clip(100.0 / ticks.size, 0.2, 0.8))
+    # The axis hides the lower half of a tick.
+    ax.plot(ticks, np.zeros(ticks.size), "|", color=color, markersize=14, alpha=alpha, transform=across)
+
+
+def bins_of(points: Array) -> int:
+    """Return a number of bins by Rice's rule.
+
+    Unlike rules for the width of a bin, it does not return a million bins because of one outlier.
+    """
+    return min(200, int(np.ceil(2.0 * np.cbrt(points.size))))
+
+
+def draw_bounds(ax: Any, bounds: Sequence[float]) -> None:
+    """Draw a dotted line at each bound."""
     for bound in bounds:
-        if bound is not None:
-            ax.axvline(bound, color="0.4", linewidth=0.8, linestyle=":")
+        ax.axvline(bound, color="0.4", linewidth=0.8, linestyle=":")
 
 
 def plot_bandwidths(density: "KernelDensity", ax: Any) -> Any:
     """Draw the bandwidth at each point on a logarithmic scale, and the overall one as a line."""
-    ax = _current_axes() if ax is None else ax
+    ax = current_axes() if ax is None else ax
     points, bandwidths, overall = density.points, density.local_bandwidths, density.bandwidth
     size = 4.0 if points.size <= MOST_TICKS else 1.5
     (dots,) = ax.plot(points, bandwidths, ".", markersize=size, alpha=0.6, label="at each point")
@@ -126,9 +112,9 @@ def plot_bandwidths(density: "KernelDensity", ax: Any) -> Any:
     if bandwidths.max() < 10.0 * bandwidths.min():
         # Within a decade a logarithmic axis has no labelled ticks.
         ax.set_ylim(overall / 10.0, overall * 10.0)
-    _draw_bounds(ax, density.bounds)
+    draw_bounds(ax, [bound for bound in density.bounds if bound is not None])
     ax.set_ylabel("bandwidth")
-    ax.spines[["top", "right"]].set_visible(False)
+    despine(ax)
     ax.legend(frameon=False, fontsize=9)
     return ax
 
@@ -150,8 +136,7 @@ def draw_comparison(
     down = -(-len(densities) // across)
     figure = make_figure(3.2 * across + 0.6, 2.4 * down + 0.4)
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    # Rice's rule: unlike rules for the width of a bin, it does not return a million bins because of one outlier.
-    heights, edges = np.histogram(points, bins=min(200, int(np.ceil(2.0 * np.cbrt(points.size)))), density=True)
+    heights, edges = np.histogram(points, bins=bins_of(points), density=True)
     for ax, (label, (grid, density)), colour in zip(panels.flat, densities.items(), cycle(COLOURS), strict=False):
         ax.stairs(heights, edges, fill=True, color="0.9")
         for others in densities.values():

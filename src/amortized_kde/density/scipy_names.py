@@ -156,7 +156,9 @@ class ScipyNames:
         """
         whole = isinstance(order, (int, np.integer)) and not isinstance(order, bool)
         if not whole or not 0 <= order <= _HIGHEST_ORDER:
-            raise InvalidParameterError(f"the order of a moment is a whole number, 0 to {_HIGHEST_ORDER}, not {order!r}.")
+            raise InvalidParameterError(
+                f"the order of a moment is a whole number, 0 to {_HIGHEST_ORDER}, not {order!r}."
+            )
         if order <= 2:
             return (1.0, self.mean(), math.hypot(self.std(), self.mean()) ** 2)[order]
         open_below, open_above = (math.isinf(end) for end in self.support())
@@ -187,7 +189,9 @@ class ScipyNames:
 
 
 def _interval(lb: float | None, ub: float | None, support: tuple[float, float]) -> tuple[float, float]:
-    ends = [support[k] if end is None else read_numbers(end, name) for k, (end, name) in enumerate(((lb, "lb"), (ub, "ub")))]
+    ends = [
+        support[k] if end is None else read_numbers(end, name) for k, (end, name) in enumerate(((lb, "lb"), (ub, "ub")))
+    ]
     if any(np.ndim(end) != 0 or np.isnan(end) for end in ends) or not ends[0] < ends[1]:
         raise InvalidParameterError(f"lb must be a number below ub, not {lb!r} and {ub!r}.")
     return max(float(ends[0]), support[0]), min(float(ends[1]), support[1])

@@ -179,9 +179,7 @@ SELECTORS: dict[str, Selector] = {
             "R's `SJ` (bw.SJ, ste), digit for digit.",
             Classical(plugin.sheather_jones_r_rows, 2, unweighted=_R_UNWEIGHTED),
         ),
-        Selector(
-            "isj", "Improved Sheather-Jones, by diffusion (Botev et al. 2010).", Classical(diffusion.isj_rows, 2)
-        ),
+        Selector("isj", "Improved Sheather-Jones, by diffusion (Botev et al. 2010).", Classical(diffusion.isj_rows, 2)),
         Selector("lscv", "Least squares on the paper's grid of 60.", Classical(crossvalidation.lscv_rows, 2)),
         Selector("lcv", "Leave-one-out likelihood, truncated at bounds.", Classical(crossvalidation.lcv_rows, 2)),
     )
