@@ -115,6 +115,7 @@ def plot(
 
 def _named(densities: Any) -> list[tuple[str | None, "KernelDensity"]]:
     """Densities with their labels."""
+    found: list[tuple[str | None, KernelDensity]]
     if isinstance(densities, Mapping):
         found = [(str(label), density) for label, density in densities.items()]
     elif isinstance(densities, Sequence):
@@ -200,7 +201,7 @@ def _draw_histogram(ax: Any, density: "KernelDensity", bins: bool | int, color: 
 def _finish(ax: Any, curves: Sequence[_Curve], *, own_axes: bool) -> None:
     """Bounds that are in view, labels where there are none, and a legend for several curves."""
     for curve in curves:
-        draw_bounds(ax, [end for end in curve.density.bounds if end in curve.grid[curve.view][[0, -1]]])
+        draw_bounds(ax, [end for end in curve.density.support() if end in curve.grid[curve.view][[0, -1]]])
     if own_axes:
         despine(ax)
     names = {curve.density.name for curve in curves}

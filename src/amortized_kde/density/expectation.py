@@ -45,9 +45,7 @@ def expectation(function: Function, pdf: Function, cdf: Function, edges: Array, 
     while low.size:
         intervals += 2 * low.size
         if intervals > _MOST_INTERVALS:
-            raise PrecisionError(
-                "the expectation needs more work than is reasonable; take the mean over draws instead."
-            )
+            raise PrecisionError("the expectation needs more work than is reasonable; take the mean over draws.")
         middle = 0.5 * (low + high)
         halves = [_integrals(integrand, pdf, low, middle), _integrals(integrand, pdf, middle, high)]
         both = halves[0] + halves[1]

@@ -722,7 +722,7 @@ class KernelDensity(ScipyNames):
         """Draw the density on matplotlib axes (default: pyplot's current ones), and return these.
 
         Options are those of `amortized_kde.plot`, which draws several densities together: `count`, `fill`, `rug`,
-        `hist`, `band`, `log`, and any style that ``Axes.plot`` takes, such as `color`, `linewidth`, `alpha` and `label`.
+        `hist`, `band`, `log`, and styles that ``Axes.plot`` takes, such as `color`, `linewidth`, `alpha` and `label`.
         """
         return density_plot.plot(self, ax, **options)
 

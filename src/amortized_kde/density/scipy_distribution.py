@@ -1,4 +1,4 @@
-"""A density as SciPy's `rv_continuous`. Only `to_scipy` imports this, since SciPy's distributions are slow to import."""
+"""A density as SciPy's `rv_continuous`. Only `to_scipy` imports this: SciPy's distributions take time."""
 
 from typing import Any
 

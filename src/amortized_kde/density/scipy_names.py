@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from amortized_kde._types import Array
 from amortized_kde.data.reading import read_numbers
 from amortized_kde.data.sample import effective_size
-from amortized_kde.density.background import Background
 from amortized_kde.density.expectation import TAILS, expectation
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.numerics.floats import quiet
@@ -18,31 +17,11 @@ from amortized_kde.numerics.floats import quiet
 # Powers above this overflow for values above 1e3.
 _HIGHEST_ORDER = 100
 
-if TYPE_CHECKING:
-
-    class Density(Protocol):
-        """What the methods below need of a density."""
-
-        epsilon: float
-        background: Background | None
-        points: Array
-        weights: Array
-
-        def pdf(self, y: ArrayLike) -> Any: ...
-        def cdf(self, y: ArrayLike) -> Any: ...
-        def sf(self, y: ArrayLike) -> Any: ...
-        def ppf(self, p: ArrayLike) -> Any: ...
-        def isf(self, q: ArrayLike) -> Any: ...
-        def mean(self) -> float: ...
-        def std(self) -> float: ...
-        def support(self) -> tuple[float, float]: ...
-        def rvs(self, size: Any = None, random_state: Any = None) -> Any: ...
-
 
 class ScipyNames:
     """Methods of a density that SciPy has too; `KernelDensity` inherits them."""
 
-    def __call__(self, y: ArrayLike) -> Any:
+    def __call__(self: Any, y: ArrayLike) -> Any:
         """Return the density at `y`, as `pdf` and SciPy's `gaussian_kde` do.
 
         Examples
@@ -52,14 +31,14 @@ class ScipyNames:
         >>> d(0.0) == d.pdf(0.0)
         True
         """
-        return self.pdf(y)  # type: ignore[attr-defined]
+        return self.pdf(y)
 
-    def evaluate(self, y: ArrayLike) -> Any:
+    def evaluate(self: Any, y: ArrayLike) -> Any:
         """Return the density at `y`, as `pdf`."""
-        return self.pdf(y)  # type: ignore[attr-defined]
+        return self.pdf(y)
 
     @quiet
-    def integrate_box_1d(self: "Density", low: ArrayLike, high: ArrayLike) -> Any:
+    def integrate_box_1d(self: Any, low: ArrayLike, high: ArrayLike) -> Any:
         """Return the probability between `low` and `high`, negative if `low` is the larger one.
 
         Accurate relative to itself in both tails, where a difference of `cdf` is not in the upper one.
@@ -79,7 +58,7 @@ class ScipyNames:
         found = np.where(upper, above[0] - above[1], below[1] - below[0])
         return float(found) if found.ndim == 0 else found
 
-    def resample(self: "Density", size: int | None = None, seed: Any = None) -> Array:
+    def resample(self: Any, size: int | None = None, seed: Any = None) -> Array:
         """Draw from the density, as `gaussian_kde.resample` does: an array of shape (1, size).
 
         `size` is by default the effective number of points. `sample` and `rvs` return arrays of any shape.
@@ -95,7 +74,7 @@ class ScipyNames:
 
     @quiet
     def expect(
-        self: "Density",
+        self: Any,
         func: Callable[[Any], Any] | None = None,
         *,
         lb: float | None = None,
@@ -140,7 +119,7 @@ class ScipyNames:
         found = expectation(function, self.pdf, self.cdf, edges, tails=(lower < low, high < upper))
         return found / mass if conditional else found
 
-    def moment(self: "Density", order: int) -> float:
+    def moment(self: Any, order: int) -> float:
         """Return the moment of this order about 0, the expectation of x**order.
 
         Exact for orders up to 2; above, by quadrature. An adaptive density with an open side has no moments above the
@@ -166,7 +145,7 @@ class ScipyNames:
             if open_below and open_above:
                 return math.nan if order % 2 else math.inf
             return -math.inf if open_below and order % 2 else math.inf
-        return self.expect(lambda x: x ** float(order))  # type: ignore[attr-defined, no-any-return]
+        return float(self.expect(lambda x: x ** float(order)))
 
     def to_scipy(self) -> Any:
         """Return the density as a distribution of `scipy.stats`.
