@@ -1,6 +1,7 @@
 """What all tests share: hypothesis without a clock, pictures without a screen, R's answers."""
 
 import csv
+import io
 import os
 import shutil
 from pathlib import Path
@@ -60,3 +61,22 @@ def rscript():
     if found is None:
         pytest.skip("Rscript is not installed; the recorded answers of R in tests/fixtures ran")
     return found
+
+
+@pytest.fixture(scope="session")
+def workbook():
+    """Return the bytes of a workbook with these sheets, each a list of rows."""
+    openpyxl = pytest.importorskip("openpyxl")
+
+    def make(**sheets):
+        book = openpyxl.Workbook()
+        book.remove(book.active)
+        for title, rows in sheets.items():
+            sheet = book.create_sheet(title)
+            for row in rows:
+                sheet.append(row)
+        file = io.BytesIO()
+        book.save(file)
+        return file.getvalue()
+
+    return make

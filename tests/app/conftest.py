@@ -1,6 +1,5 @@
-"""A real browser and a real server for the tests of the page, and workbooks to upload."""
+"""A real browser and a real server for the tests of the page."""
 
-import io
 import os
 import shutil
 import socket
@@ -22,25 +21,6 @@ def give_up(reason):
     if REQUIRED:
         pytest.fail(f"the page was not tested: {reason}")
     pytest.skip(f"the page is not tested: {reason}")
-
-
-@pytest.fixture(scope="session")
-def workbook():
-    """Return the bytes of a workbook with these sheets, each a list of rows."""
-    openpyxl = pytest.importorskip("openpyxl")
-
-    def make(**sheets):
-        book = openpyxl.Workbook()
-        book.remove(book.active)
-        for title, rows in sheets.items():
-            sheet = book.create_sheet(title)
-            for row in rows:
-                sheet.append(row)
-        file = io.BytesIO()
-        book.save(file)
-        return file.getvalue()
-
-    return make
 
 
 @pytest.fixture(scope="session")

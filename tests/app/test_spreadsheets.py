@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from amortized_kde.app.columns import read_choice
-from amortized_kde.app.spreadsheets import open_sheet, sheet_names
 from amortized_kde.app.tables import open_file
 from amortized_kde.errors import InvalidSampleError, MissingExtraError, UnreadableFileError
+from amortized_kde.integrations.spreadsheets import open_sheet, sheet_names
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -104,7 +104,7 @@ def test_other_archives():
 
 
 def test_what_unpacks_to_too_much_is_not_unpacked(monkeypatch, workbook):
-    monkeypatch.setattr("amortized_kde.app.spreadsheets._MOST_UNPACKED", 1000)
+    monkeypatch.setattr("amortized_kde.integrations.spreadsheets._MOST_UNPACKED", 1000)
     with pytest.raises(UnreadableFileError, match="too large when unpacked"):
         open_file(workbook(s=[["x"], [1]]), "bomb.xlsx")
 
@@ -122,7 +122,7 @@ def test_a_damaged_workbook(workbook):
 def test_without_the_library(monkeypatch, workbook):
     content = workbook(s=[["x"], [1]])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(MissingExtraError, match=r"needs openpyxl; install it with: pip install 'amortized-kde\[app\]'"):
+    with pytest.raises(MissingExtraError, match=r"needs openpyxl; install it with: pip install openpyxl"):
         open_file(content, "a.xlsx")
 
 

@@ -1,6 +1,7 @@
 """Uploaded files: recognised by content, with one sentence for everything that can be wrong."""
 
 import contextlib
+import gzip
 import io
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amortized_kde.app.columns import read_choice, read_rows
-from amortized_kde.app.tables import is_workbook, open_file, open_text, size_of
+from amortized_kde.app.tables import open_file, open_text, size_of
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError, UnreadableFileError
 
 
@@ -120,12 +121,20 @@ def test_what_may_unpack_to_more_is_large(workbook):
     book = workbook(s=[["x"], [1.0]])
     assert len(book) < size_of(book) < 100_000
     assert size_of(b"PK\x03\x04 and nothing") == 16
-    assert size_of(b"PAR1") > 10**12
+    for unknown in (b"PAR1", b"ARROW1", b"\x1f\x8b"):
+        assert size_of(unknown) > 10**12
 
 
-def test_workbooks_are_recognised(workbook):
-    assert is_workbook(workbook(s=[[1]]))
-    assert not is_workbook(b"x\n1\n")
+def test_gzip_and_feather(monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    assert first(gzip.compress(b"x\n1\n2\n")).values.tolist() == [1.0, 2.0]
+    file = io.BytesIO()
+    pandas.DataFrame({"who": ["a", "b"], "x": [1.5, 2.5]}).to_feather(file)
+    assert first(file.getvalue()).values.tolist() == [1.5, 2.5]
+    assert first(gzip.compress(file.getvalue())).values.tolist() == [1.5, 2.5]
+    monkeypatch.setattr("amortized_kde.app.tables._MOST_UNPACKED", 1000)
+    with pytest.raises(UnreadableFileError, match="more than 0 MB when unpacked"):
+        first(gzip.compress(b"1\n" * 1000))
 
 
 @given(st.binary(max_size=80))

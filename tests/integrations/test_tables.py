@@ -1,16 +1,19 @@
 """What people hold their numbers in: every shape of file, and every way it can be wrong."""
 
 import csv
+import gzip
 import io
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amortized_kde import KernelDensity
 from amortized_kde.errors import (
+    AmortizedKdeWarning,
     InvalidParameterError,
     InvalidSampleError,
     MissingExtraError,
@@ -130,8 +133,12 @@ WRONG = {
     "one name twice": ("a,a\n1,2\n", "a", InvalidParameterError, "several columns named 'a'"),
     "a long row": ("a,b\n1,2\n1,2,3\n", "b", UnreadableFileError, "line 3 has 3 cells, but the header has 2"),
     "open quotation": ('a,b\n1,"2\n' + "3,4\n" * 40000, "b", UnreadableFileError, "not a table .* quotation mark"),
-    "latin-1": ("é\n1\n".encode("latin-1"), None, UnreadableFileError, "not UTF-8 text .byte 0xe9 at position 0"),
-    "excel": (b"PK\x03\x04\xff\x00", None, UnreadableFileError, "not UTF-8 text"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", None, UnreadableFileError, "is neither text, nor an Excel"),
+    "broken excel": (b"PK\x03\x04\xff\x00", None, UnreadableFileError, "cannot be read as an Excel workbook"),
+    "old excel": (b"\xd0\xcf\x11\xe0", None, UnreadableFileError, "old .xls file or protected by a password"),
+    "broken feather": (b"ARROW1 but not really", None, UnreadableFileError, "cannot be read as a Feather file"),
+    "broken gzip": (b"\x1f\x8b but not really", None, UnreadableFileError, "cannot be unpacked by gzip"),
+    "cut gzip": (gzip.compress(b"x\n1\n2\n")[:-9], None, UnreadableFileError, "cannot be unpacked by gzip"),
     "broken parquet": (b"PAR1 but not really", None, UnreadableFileError, "cannot be read as a Parquet file"),
 }
 
@@ -184,6 +191,61 @@ def test_parquet(tmp_path):
         read_column(path, "y")
     with pytest.raises(InvalidParameterError, match="2 columns of numbers: i, x;"):
         read_column(path)
+
+
+def test_feather(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = str(tmp_path / "t.feather")
+    pd.DataFrame({"who": ["a", "b", "c"], "x": [1.5, None, 2.5], "w": [1, 2, 3]}).to_feather(path)
+    assert read_column(path, "w").values.tolist() == [1.0, 2.0, 3.0]
+    found = read_column(path, "x", weights="w", nan="omit")
+    assert (found.values.tolist(), found.weights.tolist()) == ([1.5, 2.5], [1.0, 3.0])
+    with pytest.raises(InvalidSampleError, match="row 2: the value in column 'x' is missing"):
+        read_column(path, "x")
+    with pytest.raises(InvalidSampleError, match=r"'who' of .* holds .*string, not numbers"):
+        read_column(path, "who")
+
+
+def test_workbooks(tmp_path, workbook):
+    book = workbook(
+        first=[["who", "x", "w"], ["ann", 1.5, 1], [], ["bob", None, 2], ["eve", 2.5, -1]],
+        bare=[[1, 10], [2, 20]],
+        empty=[],
+    )
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(book)
+    found = read_column(str(path), "x", nan="omit")
+    assert (found.name, found.values.tolist(), found.omitted) == ("x", [1.5, 2.5], 1)
+    assert read_column(str(path), "2", sheet="bare").values.tolist() == [10.0, 20.0]
+    # Rows are those that Excel shows.
+    with pytest.raises(InvalidSampleError, match="row 4: the value in column 'x' is missing"):
+        read_column(str(path), "x")
+    with pytest.raises(InvalidSampleError, match="row 5: the weight in column 'w' is -1"):
+        read_column(str(path), "x", weights="w", nan="omit")
+    with pytest.raises(InvalidSampleError, match="row 2: 'ann' in column 'who' is not a number"):
+        read_column(str(path), "who")
+    with pytest.raises(InvalidParameterError, match="2 columns of numbers: x, w; choose"):
+        read_column(str(path))
+    with pytest.raises(InvalidParameterError, match="2 columns of numbers and no header line: 1, 2; choose"):
+        read_column(str(path), sheet="bare")
+    with pytest.raises(UnreadableFileError, match="no sheet 'second'; its sheets are: first, bare, empty"):
+        read_column(str(path), sheet="second")
+    with pytest.raises(InvalidSampleError, match=r"sheet 'empty' of .* is empty"):
+        read_column(str(path), sheet="empty")
+
+
+def test_a_sheet_of_no_workbook(table):
+    with pytest.raises(InvalidParameterError, match=r"is no Excel workbook, so it has no sheet 'a'; leave --sheet out"):
+        read_column(table("x\n1\n"), sheet="a")
+
+
+def test_other_encodings_and_gzip(table):
+    text = "größe;n\n1,5;1\n2,5;2\n"
+    for content in (text.encode("utf-16"), text.encode("utf-8-sig"), gzip.compress(text.encode())):
+        found = read_column(table(content), "größe")
+        assert (found.name, found.values.tolist()) == ("größe", [1.5, 2.5])
+    with pytest.warns(AmortizedKdeWarning, match="was read as Windows-1252; check that its names are right"):
+        assert read_column(table(text.encode("latin-1")), "größe").values.tolist() == [1.5, 2.5]
 
 
 def test_parquet_without_its_library(table, monkeypatch):

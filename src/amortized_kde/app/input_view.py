@@ -15,16 +15,17 @@ from amortized_kde.app.curves import Limits
 from amortized_kde.app.examples import EXAMPLES
 from amortized_kde.app.pasted import Comma
 from amortized_kde.app.settings import SOURCES, read_limits
-from amortized_kde.app.spreadsheets import sheet_names
 from amortized_kde.app.state import computed, forget, kept, remembered
-from amortized_kde.app.tables import Table, is_workbook, open_file, open_text, size_of
+from amortized_kde.app.tables import Table, open_file, open_text, size_of
 from amortized_kde.app.words import escaped, plain
 from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.data.reading import read_bounds
 from amortized_kde.data.support import check_inside, working_domain
 from amortized_kde.errors import AmortizedKdeError
+from amortized_kde.integrations.contents import is_workbook
+from amortized_kde.integrations.spreadsheets import sheet_names
 
-_FILE_TYPES = ["csv", "tsv", "txt", "dat", "xlsx", "xlsm", "parquet", "pq"]
+_FILE_TYPES = ["csv", "tsv", "txt", "dat", "xlsx", "xlsm", "parquet", "pq", "feather", "arrow", "gz"]
 # Of a long text only the beginning is shown when the box comes back.
 _LONG, _SHOWN = 50_000, 1_000
 
@@ -119,7 +120,7 @@ def _uploaded() -> tuple[Hashable, Choice] | None:
     opened = upload_table(
         "A file with a column of numbers",
         "file",
-        help="CSV, TSV, text, Excel (.xlsx) or Parquet. It stays in memory, and nothing in it is executed.",
+        help="CSV, TSV, text, Excel (.xlsx), Parquet or Feather, also gzipped. It stays in memory, and nothing in it is executed.",
     )
     return None if opened is None else _choose_column(*opened)
 

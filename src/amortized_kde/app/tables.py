@@ -1,4 +1,4 @@
-"""Tables that a visitor pastes or uploads: text, Parquet or an Excel workbook, recognised by content.
+"""Tables that a visitor pastes or uploads: text, Parquet, Feather or an Excel workbook, recognised by content.
 
 No content is executed, and none is stored.
 """
@@ -11,26 +11,25 @@ from functools import partial
 
 from amortized_kde._types import Array
 from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwrap
-from amortized_kde.app.spreadsheets import OLD_MAGIC, ZIP_MAGIC, open_sheet, sheet_names, unpacked_size
 from amortized_kde.app.words import one_line
 from amortized_kde.app.work import SMALL_FILE
-from amortized_kde.errors import InvalidSampleError, UnreadableFileError
+from amortized_kde.errors import InvalidSampleError
+from amortized_kde.integrations.contents import decode, is_arrow, is_gzip, is_workbook, unpack
+from amortized_kde.integrations.spreadsheets import open_sheet, sheet_names, unpacked_size
 from amortized_kde.integrations.table_formats import (
-    PARQUET_MAGIC,
     Columns,
-    columns_of_parquet,
+    columns_of_arrow,
     columns_of_text,
-    numbers_of_parquet,
+    numbers_of_arrow,
     numbers_of_text,
 )
 
+# Bytes of a gzipped file when unpacked.
+_MOST_UNPACKED = 200_000_000
 # The first entry where numbers have no header: those of all columns.
 TOGETHER = "all numbers together"
-# Characters that decide whether there is a header, and whether a file is text.
+# Characters that decide whether there is a header.
 _PREVIEW = 65_536
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-# Control characters that no text has; tabs, line ends and form feeds are not among them.
-_BINARY = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", None: "blanks"}
 
 
@@ -87,7 +86,7 @@ def open_file(content: bytes, name: str, *, sheet: str | None = None) -> Table:
     Raises
     ------
     UnreadableFileError
-        If it is neither text, nor Parquet, nor an Excel workbook.
+        If it is neither text, nor Parquet or Feather, nor an Excel workbook.
     InvalidSampleError
         If it holds no numbers.
 
@@ -98,16 +97,13 @@ def open_file(content: bytes, name: str, *, sheet: str | None = None) -> Table:
     """
     if not content:
         raise InvalidSampleError(f"{name} is empty; choose another file.")
-    if content.startswith(PARQUET_MAGIC):
-        return _open_parquet(content, name)
+    content = unpack(content, name, most=_MOST_UNPACKED)
+    if is_arrow(content):
+        return _open_arrow(content, name)
     if is_workbook(content):
         found = open_sheet(content, name, sheet or sheet_names(content, name)[0])
         return Table(_tidy(found.names), found.numeric, found.remarks, found.numbers, mixed=found.mixed)
-    if content.startswith(OLD_MAGIC):
-        raise UnreadableFileError(
-            f"{name} is an old .xls file or protected by a password; save it as .xlsx without one, or as CSV."
-        )
-    text, remarks = _decode(content, name)
+    text, remarks = decode(content, name)
     return open_text(text, name, remarks=remarks, whole=False)
 
 
@@ -203,27 +199,22 @@ def _pasted_numbers(pasted: Pasted, index: int) -> tuple[Array, tuple[str, ...]]
     return pasted.numbers.reshape(-1, pasted.across)[:, index - 1].copy(), pasted.remarks
 
 
-def _open_parquet(content: bytes, name: str) -> Table:
-    columns = columns_of_parquet(content, name)
+def _open_arrow(content: bytes, name: str) -> Table:
+    columns = columns_of_arrow(content, name)
     _check_numeric(columns, name)
     return Table(
-        _tidy(columns.names), columns.numeric, (), partial(_parquet_numbers, content, name), size=_unpacks_to(content)
+        _tidy(columns.names), columns.numeric, (), partial(_arrow_numbers, content, name), size=_unpacks_to(content)
     )
 
 
-def _parquet_numbers(content: bytes, name: str, index: int) -> tuple[Array, tuple[str, ...]]:
-    read = numbers_of_parquet(content, name, index)
+def _arrow_numbers(content: bytes, name: str, index: int) -> tuple[Array, tuple[str, ...]]:
+    read = numbers_of_arrow(content, name, index)
     return read, (f"{read.size:,} rows",)
 
 
 def _unpacks_to(content: bytes) -> int:
-    # Parquet can repeat a value any number of times in a few bytes.
-    return sys.maxsize if content.startswith(PARQUET_MAGIC) else len(content)
-
-
-def is_workbook(content: bytes) -> bool:
-    """Whether a file is an archive, as Excel's workbooks are."""
-    return content.startswith(ZIP_MAGIC)
+    # Parquet and Feather can repeat a value any number of times in a few bytes, and gzip nearly.
+    return sys.maxsize if is_arrow(content) or is_gzip(content) else len(content)
 
 
 def size_of(content: bytes) -> int:
@@ -231,22 +222,3 @@ def size_of(content: bytes) -> int:
     if is_workbook(content) and len(content) <= SMALL_FILE:
         return max(len(content), unpacked_size(content))
     return _unpacks_to(content)
-
-
-def _decode(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text, and a remark if it is not UTF-8."""
-    remarks: tuple[str, ...] = ()
-    if content.startswith(_UTF16):
-        text, remarks = content.decode("utf-16", errors="replace"), ("the text is UTF-16",)
-    else:
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            # The usual encoding of older Windows programs; a few bytes are undefined in it.
-            text = content.decode("cp1252", errors="replace")
-            remarks = ("the text is not UTF-8 and was read as Windows-1252; check that its names are right",)
-    if _BINARY.search(text[:_PREVIEW]) or "\ufffd" in text[:_PREVIEW]:
-        raise UnreadableFileError(
-            f"{name} is neither text, nor an Excel workbook, nor a Parquet file; save the numbers as CSV in UTF-8."
-        )
-    return text, remarks

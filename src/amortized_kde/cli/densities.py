@@ -35,12 +35,19 @@ class Missing(StrEnum):
 
 
 File = Annotated[
-    str, typer.Argument(metavar="FILE", help="CSV, TSV, one number per line, or Parquet; - for standard input.")
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, TSV, one number per line, Excel, Parquet or Feather, also gzipped; - for standard input.",
+    ),
 ]
 ColumnName = Annotated[str | None, typer.Option("--column", metavar="NAME", help="Column, by name or number from 1.")]
 WeightsName = Annotated[
     str | None,
     typer.Option("--weights", metavar="COLUMN", help="Column of importance weights, by name or number from 1."),
+]
+SheetName = Annotated[
+    str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of an Excel workbook; default: the first.")
 ]
 Smooth = Annotated[
     float, typer.Option("--smooth", metavar="F", help="Multiply all bandwidths by F: 2 is smoother, 0.5 rougher.")
@@ -56,6 +63,7 @@ def fit(
     file: File,
     column: ColumnName = None,
     weights: WeightsName = None,
+    sheet: SheetName = None,
     bounds: BoundsPair = None,
     method: Method = None,
     bandwidth: Bandwidth = None,
@@ -74,7 +82,7 @@ def fit(
     from amortized_kde.integrations.tables import read_column, write_density
 
     _check_targets(file, out, plot, overwrite=overwrite)
-    data = read_column(file, column, weights=weights, nan=nan.value)
+    data = read_column(file, column, weights=weights, sheet=sheet, nan=nan.value)
     density = _fit(data, bounds, method, bandwidth, threads)
     if smooth != 1.0:
         density = density.smoothed(smooth)
@@ -97,6 +105,7 @@ def compare(
     file: File,
     column: ColumnName = None,
     weights: WeightsName = None,
+    sheet: SheetName = None,
     bounds: BoundsPair = None,
     methods: Annotated[
         str | None, typer.Option("--methods", metavar="A,B,...", help="Methods to compare; default: all.")
@@ -115,7 +124,7 @@ def compare(
 
     _check_targets(file, None, plot, overwrite=overwrite)
     names = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
-    data = read_column(file, column, weights=weights, nan=nan.value)
+    data = read_column(file, column, weights=weights, sheet=sheet, nan=nan.value)
     limits = read_limits(bounds)
     found = akde.compare(data.values, methods=names, bounds=limits, weights=data.weights, folds=folds, threads=threads)
     if all(row.density is None for row in found):
@@ -137,6 +146,7 @@ def score(
     outcomes: Annotated[str, typer.Option("--outcomes", metavar="FILE", help="Numbers to score.")],
     column: ColumnName = None,
     weights: WeightsName = None,
+    sheet: SheetName = None,
     outcomes_column: Annotated[
         str | None,
         typer.Option("--outcomes-column", metavar="NAME", help="Column of the outcomes; default: that of FILE."),
@@ -154,7 +164,7 @@ def score(
 
     if file == outcomes == STANDARD_INPUT:
         raise InvalidParameterError("standard input can be read only once; give FILE or --outcomes a file's name.")
-    data = read_column(file, column, weights=weights, nan=nan.value)
+    data = read_column(file, column, weights=weights, sheet=sheet, nan=nan.value)
     truth = read_column(outcomes, outcomes_column, prefer=data.name, nan=nan.value)
     density = _fit(data, bounds, method, bandwidth, threads)
     scores = log_score(density, truth.values)

@@ -1,4 +1,4 @@
-"""Tables as text or Parquet: which columns hold numbers, and what these are.
+"""Tables as text, Parquet or Feather: which columns hold numbers, and what these are.
 
 Text is CSV with commas, semicolons or tabs, columns separated by blanks, or one number per line. The first line is a
 header if one of its cells is not a number; without a header, columns are named 1, 2, ... A single line of numbers is
@@ -9,7 +9,7 @@ import csv
 import io
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +18,11 @@ import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.errors import InvalidSampleError, MissingExtraError, UnreadableFileError
+from amortized_kde.integrations.contents import FEATHER_MAGICS
 from amortized_kde.integrations.plain_columns import read_plain
 
 # Missing values as spreadsheets, R, pandas, SQL and Python write them.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"))
-PARQUET_MAGIC = b"PAR1"
 # Rows that decide whether blanks separate columns and whether a column holds numbers.
 _PREVIEW_ROWS = 100
 # Characters from which reading twice, and importing Arrow, takes less time than reading cell by cell.
@@ -191,42 +191,47 @@ def _numbers(table: _Table, index: int, label: str) -> Array:
     return out
 
 
-def columns_of_parquet(content: bytes, label: str) -> Columns:
-    """Return the columns of a Parquet file; raises as `read_column`."""
-    with _parquet(content, label) as (file, types):
-        schema = file.schema_arrow
+def columns_of_arrow(content: bytes, label: str) -> Columns:
+    """Return the columns of a Parquet or Feather file; raises as `read_column`."""
+    with _arrow(content, label) as (schema, _, types):
         numeric = (index for index, field in enumerate(schema) if _holds_numbers(types, field.type))
         return Columns(tuple(schema.names), tuple(numeric), True, None)
 
 
-def numbers_of_parquet(content: bytes, label: str, index: int) -> Array:
-    """Return the column at a position, from 0, of a Parquet file, NaN where null; raises as `read_column`."""
-    with _parquet(content, label) as (file, types):
-        field = file.schema_arrow.field(index)
+def numbers_of_arrow(content: bytes, label: str, index: int) -> Array:
+    """Return the column at a position, from 0, of such a file, NaN where null; raises as `read_column`."""
+    with _arrow(content, label) as (schema, read, types):
+        field = schema.field(index)
         if not _holds_numbers(types, field.type):
             raise InvalidSampleError(
                 f"column {field.name!r} of {label} holds {field.type}, not numbers; choose another column."
             )
-        chosen = file.read(columns=[field.name]).column(0)
-        return np.asarray(chosen.cast("float64").to_numpy(), dtype=np.float64)
+        return np.asarray(read(index).cast("float64").to_numpy(), dtype=np.float64)
 
 
 @contextmanager
-def _parquet(content: bytes, label: str) -> Iterator[tuple[Any, Any]]:
-    """Open a Parquet file, and turn its errors into one sentence; yields the file and Arrow's types."""
+def _arrow(content: bytes, label: str) -> Iterator[tuple[Any, Callable[[int], Any], Any]]:
+    """Open a file, and turn its errors into one sentence; yields the schema, a reader of columns and Arrow's types."""
+    kind = "Feather" if content.startswith(FEATHER_MAGICS) else "Parquet"
     try:
-        from pyarrow import ArrowException, parquet, types
+        from pyarrow import ArrowException, BufferReader, feather, parquet, types
     except ImportError:
         raise MissingExtraError(
-            f"{label} is a Parquet file, which needs pyarrow; install it with: pip install pyarrow"
+            f"{label} is a {kind} file, which needs pyarrow; install it with: pip install pyarrow"
         ) from None
     try:
-        yield parquet.ParquetFile(io.BytesIO(content)), types
+        if kind == "Feather":
+            table = feather.read_table(BufferReader(content), memory_map=False)
+            yield table.schema, table.column, types
+        else:
+            file = parquet.ParquetFile(io.BytesIO(content))
+            names = file.schema_arrow.names
+            yield file.schema_arrow, lambda index: file.read(columns=[names[index]]).column(0), types
     except (ArrowException, OSError) as error:
         if isinstance(error, UnreadableFileError):
             raise
         first = str(error).splitlines()[0]
-        raise UnreadableFileError(f"{label} cannot be read as a Parquet file ({first}).") from None
+        raise UnreadableFileError(f"{label} cannot be read as a {kind} file ({first}).") from None
 
 
 def _holds_numbers(types: Any, kind: Any) -> bool:

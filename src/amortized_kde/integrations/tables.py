@@ -4,9 +4,11 @@ import csv
 import difflib
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,17 +16,26 @@ from amortized_kde._files import write_file
 from amortized_kde._types import Array
 from amortized_kde.data.reading import LARGEST_VALUE, Nan
 from amortized_kde.density import KernelDensity
-from amortized_kde.errors import InvalidParameterError, InvalidSampleError, UnreadableFileError
+from amortized_kde.errors import (
+    AmortizedKdeWarning,
+    InvalidParameterError,
+    InvalidSampleError,
+    UnreadableFileError,
+    warn_caller,
+)
+from amortized_kde.integrations.contents import decode, is_arrow, is_workbook, unpack
+from amortized_kde.integrations.spreadsheets import open_sheet, sheet_names
 from amortized_kde.integrations.table_formats import (
-    PARQUET_MAGIC,
     Columns,
-    columns_of_parquet,
+    columns_of_arrow,
     columns_of_text,
-    numbers_of_parquet,
+    numbers_of_arrow,
     rows_of_text,
 )
 
 STANDARD_INPUT = "-"
+# A damaged file of these gets the sentence of its kind.
+_ARROW_ENDINGS = (".parquet", ".pq", ".feather", ".arrow")
 # Most names in an error message.
 _MOST_LISTED = 20
 
@@ -42,33 +53,47 @@ class Column:
 
 
 def read_column(
-    source: str, column: str | None = None, *, weights: str | None = None, prefer: str | None = None, nan: Nan = "raise"
+    source: str,
+    column: str | None = None,
+    *,
+    weights: str | None = None,
+    prefer: str | None = None,
+    sheet: str | None = None,
+    nan: Nan = "raise",
 ) -> Column:
     r"""Read one column of numbers.
 
     Parameters
     ----------
     source : str
-        Name of a text or Parquet file (`table_formats`), or "-" for standard input.
+        Name of a file, or "-" for standard input: text (`table_formats`) in UTF-8 or UTF-16, Parquet, Feather or an
+        Excel workbook, also compressed by gzip. The kind is recognised by the content.
     column : str, optional
         The column's name, or its number from 1; needed only if more than one column holds numbers.
     weights : str, optional
         Name or number of a column of importance weights, one for each number.
     prefer : str, optional
         Name of the column to take if `column` is not given and several columns hold numbers.
+    sheet : str, optional
+        Sheet of a workbook; default: the first.
     nan : {"raise", "omit"}
         What to do with missing values and weights: empty cells, NA, NaN, null.
 
     Raises
     ------
     UnreadableFileError
-        If the file does not exist, is neither text nor Parquet, or has no such column.
+        If the file does not exist, is no such table, is too large when unpacked, or has no such column or sheet.
     InvalidSampleError
         If it has no numbers, or a cell is missing, infinite or no number; the message names the line.
     InvalidParameterError
         If several columns hold numbers, and none was chosen.
     MissingExtraError
-        If it is a Parquet file and pyarrow is not installed.
+        If it needs pyarrow or openpyxl, which is not installed.
+
+    Warns
+    -----
+    AmortizedKdeWarning
+        If the text is in neither of these encodings, and was read as Windows-1252.
 
     Examples
     --------
@@ -79,16 +104,50 @@ def read_column(
     array([1.5, 2. ])
     """
     label = "standard input" if source == STANDARD_INPUT else source
-    content = _read_bytes(source, label)
-    parquet = content[:4] == PARQUET_MAGIC or Path(source).suffix.lower() in (".parquet", ".pq")
-    text = "" if parquet else _decode(content, label)
-    columns = columns_of_parquet(content, label) if parquet else columns_of_text(text, label)
-    chosen = _choose_both(label, columns, column, weights, prefer)
-    names = [columns.names[k] for k in chosen]
-    if parquet:
-        read = [numbers_of_parquet(content, label, index) for index in chosen]
-        return _finite(label, names, read, range(1, read[0].size + 1), nan, where="row")
-    return _finite(label, names, *rows_of_text(text, label, chosen), nan)
+    table = _open(unpack(_read_bytes(source, label), label), label, Path(source).suffix.lower(), sheet)
+    chosen = _choose_both(label, table.columns, column, weights, prefer)
+    names = [table.columns.names[k] for k in chosen]
+    return _finite(label, names, *table.read(chosen), nan, where=table.where)
+
+
+class _Opened(NamedTuple):
+    """A table of any kind: its columns, a function that reads some with the number of each row, and what rows are."""
+
+    columns: Columns
+    read: Callable[[Sequence[int]], tuple[list[Array], Sequence[int]]]
+    where: str = "row"
+
+
+def _open(content: bytes, label: str, ending: str, sheet: str | None) -> _Opened:
+    if is_workbook(content):
+        return _open_workbook(content, label, sheet)
+    if sheet is not None:
+        raise InvalidParameterError(f"{label} is no Excel workbook, so it has no sheet {sheet!r}; leave --sheet out.")
+    if is_arrow(content) or ending in _ARROW_ENDINGS:
+        return _Opened(columns_of_arrow(content, label), partial(_read_arrow, content, label))
+    text, remarks = decode(content, label)
+    if "Windows-1252" in " ".join(remarks):
+        warn_caller(f"{label}: {remarks[0]}.", AmortizedKdeWarning)
+    return _Opened(columns_of_text(text, label), partial(rows_of_text, text, label), "line")
+
+
+def _open_workbook(content: bytes, label: str, sheet: str | None) -> _Opened:
+    titles = sheet_names(content, label)
+    if sheet is not None and sheet not in titles:
+        raise UnreadableFileError(f"{label} has no sheet {sheet!r}; its sheets are: {_listing(titles)}.")
+    found = open_sheet(content, label, titles[0] if sheet is None else sheet)
+
+    def read(chosen: Sequence[int]) -> tuple[list[Array], Sequence[int]]:
+        return [found.numbers(index)[0] for index in chosen], found.lines.tolist()
+
+    # Without a header, columns have their numbers as names, as those of a text.
+    names = found.names if found.header else tuple(str(k) for k in range(1, len(found.names) + 1))
+    return _Opened(Columns(names, found.numeric, found.header, None), read)
+
+
+def _read_arrow(content: bytes, label: str, chosen: Sequence[int]) -> tuple[list[Array], Sequence[int]]:
+    read = [numbers_of_arrow(content, label, index) for index in chosen]
+    return read, range(1, read[0].size + 1)
 
 
 def _read_bytes(source: str, label: str) -> bytes:
@@ -106,16 +165,6 @@ def _read_bytes(source: str, label: str) -> bytes:
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _decode(content: bytes, label: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnreadableFileError(
-            f"{label} is not UTF-8 text (byte 0x{content[error.start]:02x} at position {error.start}); "
-            "save it as CSV in UTF-8."
-        ) from None
 
 
 def _choose_both(

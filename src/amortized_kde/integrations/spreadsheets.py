@@ -1,4 +1,4 @@
-"""Excel workbooks that a visitor uploads: stored values only. Formulas are not computed and macros are not run."""
+"""Excel workbooks: stored values only. Formulas are not computed and macros are not run."""
 
 import io
 import math
@@ -17,9 +17,6 @@ from amortized_kde.integrations.table_formats import parse_cell
 
 Row = tuple[Any, ...]
 
-ZIP_MAGIC = b"PK\x03\x04"
-# Old workbooks, and new ones that a password encrypts.
-OLD_MAGIC = b"\xd0\xcf\x11\xe0"
 # Bytes of all entries when unpacked: a sheet of a million numbers has some 60 MB.
 _MOST_UNPACKED = 200_000_000
 # Excel's own limit of rows; cells, counting empty ones before filled ones, and a blank row as one; and marks of XML,
@@ -44,8 +41,10 @@ class Sheet:
         Positions of other columns, at least half of which are numbers.
     remarks : tuple of str
         What was recognised of the workbook.
-    size : int
-        Number of rows.
+    header : bool
+        Whether the names come from the sheet.
+    lines : ndarray of int
+        Number of each row in the sheet, from 1.
     columns : dict
         By position of the column, the rows and values of its numbers, or the error that says which cell is none.
     formulas : dict of int to int
@@ -56,9 +55,15 @@ class Sheet:
     numeric: tuple[int, ...]
     mixed: tuple[int, ...]
     remarks: tuple[str, ...]
-    size: int
+    header: bool
+    lines: Index
     columns: dict[int, tuple[Index, Array] | InvalidSampleError]
     formulas: dict[int, int]
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.lines.size
 
     def numbers(self, index: int) -> tuple[Array, tuple[str, ...]]:
         """Return the numbers of the column at a position, NaN where one is missing, and remarks on them.
@@ -117,7 +122,8 @@ def open_sheet(content: bytes, label: str, title: str) -> Sheet:
         numeric=tuple(k for k, share in enumerate(shares) if share == 1.0),
         mixed=tuple(k for k, share in enumerate(shares) if 0.5 <= share < 1.0),
         remarks=("its macros were not run",) if _has_macros(content) else (),
-        size=len(rows) - header,
+        header=header,
+        lines=np.array([line for line, _ in rows[header:]], np.int64),
         columns=_columns(rows[header:], names, label),
         formulas=_count_without_result(formulas, dict(rows)),
     )
@@ -149,7 +155,7 @@ def _workbook(content: bytes, label: str, *, data_only: bool) -> Iterator[Any]:
         from openpyxl import load_workbook
     except ImportError:
         raise MissingExtraError(
-            f"{label} is a spreadsheet, which needs openpyxl; install it with: pip install 'amortized-kde[app]'"
+            f"{label} is a spreadsheet, which needs openpyxl; install it with: pip install openpyxl"
         ) from None
     try:
         _check_archive(content, label)
