@@ -16,7 +16,7 @@ PACKAGE = Path(amortized_kde.__file__).parent
 # Each entry imports only what stands before it; `research` imports the library, and only `cli` imports `research`.
 ORDER = (
     *("errors", "_types", "_outcome", "_files", "numerics", "data", "density", "learned", "selection", "score"),
-    *("estimate", "_compare", "ensembles", "integrations", "app", "research", "cli"),
+    *("estimate", "_compare", "ensembles", "integrations", "app", "research", "cli", "__main__"),
 )
 # Parts with compiled loops; the decorators themselves are in numerics/jit.py.
 COMPILED = {"numerics", "data", "selection", "research"}
@@ -89,7 +89,7 @@ def test_every_module_is_used_by_the_package():
     modules = {".".join(("amortized_kde", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in SOURCES}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
     # Streamlit runs the page by its path; integrations are imported by users.
-    reached = {"amortized_kde", "amortized_kde.cli.__main__", "amortized_kde.app.page"}
+    reached = {"amortized_kde", "amortized_kde.__main__", "amortized_kde.cli.__main__", "amortized_kde.app.page"}
     reached |= {name for name in modules if name.startswith("amortized_kde.integrations")}
     waiting = list(reached)
     while waiting:

@@ -120,7 +120,8 @@ def _uploaded() -> tuple[Hashable, Choice] | None:
     opened = upload_table(
         "A file with a column of numbers",
         "file",
-        help="CSV, TSV, text, Excel (.xlsx), Parquet or Feather, also gzipped. It stays in memory, and nothing in it is executed.",
+        help="CSV, TSV, text, Excel (.xlsx), Parquet or Feather, also gzipped. It stays in memory, and nothing in it "
+        "is executed.",
     )
     return None if opened is None else _choose_column(*opened)
 
