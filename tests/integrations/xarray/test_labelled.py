@@ -78,6 +78,7 @@ def test_forecasts_are_those_of_the_arrays(archive):
     np.testing.assert_array_equal(labelled.atom_probabilities(x, (0,)), ensembles.atom_probabilities(plain(x), (0,)))
     t2m = archive[0].t2m
     np.testing.assert_array_equal(labelled.bandwidth(t2m), akde.bandwidth(plain(t2m), axis=-1))
+    assert labelled.bandwidth(t2m, method="amortized").attrs["akde_method"] == "amortized:single"
 
 
 @pytest.mark.parametrize("chunks", CHUNKS, ids=["small", "strips"])

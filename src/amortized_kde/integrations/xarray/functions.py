@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from amortized_kde.ensembles import Calibration, answers, read_calibration
 from amortized_kde.ensembles.options import check_probabilities
 from amortized_kde.errors import InvalidParameterError
+from amortized_kde.estimate import DEFAULT_METHOD
 from amortized_kde.integrations.xarray.apply import (
     Keywords,
     Labelled,
@@ -22,6 +23,7 @@ from amortized_kde.integrations.xarray.apply import (
 )
 from amortized_kde.integrations.xarray.checks import check_members, is_lazy, read_argument
 from amortized_kde.integrations.xarray.covariates import needed
+from amortized_kde.selection import find_selector
 
 Function = Callable[..., Any]
 # Values, their name in errors, and the name of the new dimension of a list.
@@ -43,6 +45,9 @@ def bandwidth(x: Labelled, dim: Hashable | None = None, **options: Unpack[Keywor
     def one(x: Any, others: dict[str, Any], dim: Hashable, **keywords: Any) -> Labelled:
         if keywords.get("bandwidth") is not None:
             raise InvalidParameterError("bandwidths are selected here; give a method, not a bandwidth.")
+        if keywords.get("method") is None or isinstance(keywords["method"], str):
+            # The default for one bandwidth is another than for a density.
+            keywords["method"] = find_selector(keywords.get("method") or DEFAULT_METHOD, "bandwidth").name
         return counted(*LabelledEnsembles(x, dim, **keywords).apply(bandwidth_block, kinds=["bandwidth"]))
 
     return each_variable(one, x, {}, dim, options)
