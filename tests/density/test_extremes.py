@@ -201,3 +201,10 @@ def test_a_region_between_far_bounds_is_that_without_bounds():
 def test_needles_below_the_spacing_have_no_region():
     with pytest.raises(PrecisionError, match="the region has no accurate digit"):
         KernelDensity([1.0, 2.0], 1e-300).region(0.5)
+
+
+def test_quantiles_next_to_a_bound_hundreds_of_decades_below_the_values():
+    d = KernelDensity([0.0, 0.0, 0.0, 1e6, 1e6, 1e6, 2e6], 5e-324, bounds=(0, 2e6))
+    for p in (0.1, 0.25, 0.29):
+        q = d.ppf(p)
+        assert d.cdf(np.nextafter(q, -np.inf)) <= p <= d.cdf(np.nextafter(q, np.inf))
