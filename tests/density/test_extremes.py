@@ -208,3 +208,9 @@ def test_quantiles_next_to_a_bound_hundreds_of_decades_below_the_values():
     for p in (0.1, 0.25, 0.29):
         q = d.ppf(p)
         assert d.cdf(np.nextafter(q, -np.inf)) <= p <= d.cdf(np.nextafter(q, np.inf))
+
+
+def test_probabilities_of_weights_over_hundreds_of_decades_far_from_a_bound():
+    d = KernelDensity([-4e101, -9e100, 9e100], 5e-324, bounds=(-5e103, 5e103), weights=[2e-297, 1e-292, 1.0])
+    np.testing.assert_allclose(d.cdf([-1e102, -2e101, 0.0]), [0.0, 2e-297, 1e-292], rtol=1e-4)
+    np.testing.assert_allclose(d.sf([-2e101, 2e101]), [1.0, 0.0])
