@@ -199,13 +199,16 @@ def _fit(
     data: "Column", bounds: tuple[str, str] | None, method: str | None, bandwidth: float | None, threads: int | None
 ) -> "KernelDensity":
     import amortized_kde as akde
-    from amortized_kde.estimate import DEFAULT_METHOD
 
     check_bandwidth(method, bandwidth)
-    sample: dict[str, Any] = {"weights": data.weights, "bounds": read_limits(bounds)}
-    if bandwidth is not None:
-        return akde.KernelDensity(data.values, bandwidth, **sample)
-    return akde.fit(data.values, method=method or DEFAULT_METHOD, threads=threads, **sample)
+    return akde.fit(
+        data.values,
+        weights=data.weights,
+        bounds=read_limits(bounds),
+        method=method,
+        bandwidth=bandwidth,
+        threads=threads,
+    )
 
 
 def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) -> None:
