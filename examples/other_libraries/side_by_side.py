@@ -1,12 +1,11 @@
-"""Our smoothing in other libraries: each library's default in grey, ours in blue.
+"""
+Eight plots side by side
+========================
 
-    python examples/dropins.py dropins.png
-
-It needs matplotlib, pandas, seaborn, statsmodels, KDEpy and scikit-learn. Each function below is for one library.
+Each library's default in grey, ours in blue.
 """
 
-import sys
-from pathlib import Path
+from importlib.resources import files
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,10 +21,13 @@ from amortized_kde.integrations.scipy import bandwidth_factor
 from amortized_kde.integrations.sklearn import AmortizedKernelDensity
 from amortized_kde.integrations.statsmodels import bandwidth_rule
 
-DATA = Path(__file__).with_name("faithful.csv")
+DATA = files("amortized_kde") / "app/data/faithful.csv"
 BOUNDS = (0, None)  # an eruption has no negative duration
 GRID = np.linspace(0.0, 6.5, 651)
 THEIRS, OURS = {"color": "0.6"}, {"color": "#0072B2"}
+
+# %%
+# One function for each library:
 
 
 def draw_scipy(ax, x):
@@ -83,18 +85,14 @@ HOSTS = {
     "scikit-learn (adaptive)": draw_sklearn,
 }
 
+# %%
+# All of them, on the same 272 eruptions:
 
-def main(path="dropins.png"):
-    x = pd.read_csv(DATA)["eruptions"].to_numpy()
-    figure, axes = plt.subplots(4, 2, figsize=(9, 9), layout="constrained")
-    for ax, (host, draw) in zip(axes.flat, HOSTS.items(), strict=True):
-        draw(ax, x)
-        ax.set(title=host, xlabel="", ylabel="", xlim=(0.0, 6.5))
-    figure.suptitle("Old Faithful: duration of 272 eruptions (minutes). Grey: the host's default. Blue: amortized.")
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
-    print(f"bandwidth {akde.bandwidth(x, bounds=BOUNDS):.4f} minutes in seven hosts; picture in {path}")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+x = pd.read_csv(DATA)["eruptions"].to_numpy()
+figure, axes = plt.subplots(4, 2, figsize=(9, 9), layout="constrained")
+for ax, (host, draw) in zip(axes.flat, HOSTS.items(), strict=True):
+    draw(ax, x)
+    ax.set(title=host, xlabel="", ylabel="", xlim=(0.0, 6.5))
+figure.suptitle("Old Faithful: duration of 272 eruptions (minutes). Grey: the host's default. Blue: amortized.")
+plt.show()
+print(f"bandwidth {akde.bandwidth(x, bounds=BOUNDS):.4f} minutes in seven hosts")

@@ -1,18 +1,12 @@
-"""Tables of the site that are read from results/*.csv when it is built, so that no figure is copied by hand.
-
-A page marks the place of a table: ``<!-- table: marron_wand -->``. A missing file is named there.
-"""
+"""Tables of the pages, made from results/*.csv."""
 
 import csv
-import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 RESULTS = Path(__file__).parents[2] / "results"
-_PLACE = re.compile(r"<!-- table: (\w+) -->")
 # The names of methods in the tables, in order; other methods follow under their own names.
-_NAMES = {
+NAMES = {
     "amortized": "**`amortized`**",
     "amortized:adaptive": "**`amortized`** (adaptive)",
     "amortized:single": "`amortized:single`",
@@ -43,31 +37,19 @@ _OF_THAT = "standard_error_of_that"
 Row = dict[str, str]
 
 
-def on_page_markdown(markdown: str, /, **_: Any) -> str:
-    """Fill in the tables."""
-    return _PLACE.sub(lambda found: TABLES[found[1]](), markdown)
-
-
-def _rows(name: str) -> list[Row]:
-    path = RESULTS / f"{name}.csv"
-    if not path.exists():
-        return []
-    with open(path, encoding="utf-8", newline="") as file:
+def read_rows(name: str) -> list[Row]:
+    with open(RESULTS / f"{name}.csv", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def _ordered(methods: Iterable[str]) -> list[str]:
     found = dict.fromkeys(methods)
-    return [name for name in _NAMES if name in found] + [name for name in found if name not in _NAMES]
+    return [name for name in NAMES if name in found] + [name for name in found if name not in NAMES]
 
 
-def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     rows = [" | ".join(line) for line in (head, ["---"] * len(head), *lines)]
     return "\n".join(f"| {row} |" for row in rows)
-
-
-def _missing(name: str) -> str:
-    return f"*Not made yet: `python benchmarks/{name}.py` writes it.*"
 
 
 def _bits(text: str) -> str:
@@ -80,19 +62,16 @@ def _with_error(row: Row) -> str:
 
 def _by_size(name: str) -> str:
     """Mean excess over all densities of a benchmark, with the median in brackets, by method and n."""
-    rows = [row for row in _rows(name) if row["density"] == "all"]
-    if not rows:
-        return _missing(name)
+    rows = [row for row in read_rows(name) if row["density"] == "all"]
     sizes = list(dict.fromkeys(row["n"] for row in rows))
     excess = {(row["method"], row["n"]): _mean_and_median(row) for row in rows}
     methods = _ordered(row["method"] for row in rows)
-    lines = [[_NAMES.get(m, m), *(excess.get((m, n), "") for n in sizes)] for m in methods]
-    return _table(["n", *sizes], lines)
+    lines = [[NAMES.get(m, m), *(excess.get((m, n), "") for n in sizes)] for m in methods]
+    return table(["n", *sizes], lines)
 
 
 def _mean_and_median(row: Row) -> str:
-    # Files of earlier versions of the benchmarks have no medians.
-    median = row.get("median_excess_bits")
+    median = row["median_excess_bits"]
     return _bits(row["excess_bits"]) + (f" ({_bits(median)})" if median else "")
 
 
@@ -100,23 +79,23 @@ def _losses(name: str, most: int = 10) -> str:
     """The cells in which a rival, except the oracle, is better by more than two standard errors; worst first."""
     lost = [
         row
-        for row in _rows(name)
+        for row in read_rows(name)
         if row["verdict"] == "worse" and row["density"] != "all" and row["method"] != "best single bandwidth"
     ]
     if not lost:
         return "None."
     lost.sort(key=lambda row: -float(row["difference_bits"]))
     lines = [
-        [row["density"], row["n"], _NAMES.get(row["method"], row["method"]), f"+{float(row['difference_bits']):.3f}"]
+        [row["density"], row["n"], NAMES.get(row["method"], row["method"]), f"+{float(row['difference_bits']):.3f}"]
         for row in lost[:most]
     ]
     count = f"{len(lost)} cells; the worst {len(lines)}:" if len(lost) > most else f"{len(lost)} cells:"
-    return f"{count}\n\n{_table(['density', 'n', 'better there', 'bits'], lines)}"
+    return f"{count}\n\n{table(['density', 'n', 'better there', 'bits'], lines)}"
 
 
 def worlds() -> str:
     """Mean excess in the paper's two worlds."""
-    rows = _rows("excess")
+    rows = read_rows("excess")
     found = {(row["world"], row["method"]): row for row in rows}
 
     def cell(world: str, method: str) -> str:
@@ -124,20 +103,21 @@ def worlds() -> str:
         return f"{_bits(row['mean_excess_bits'])} ± {float(row['standard_error']):.3f}"
 
     lines = [
-        [_NAMES.get(m, m), *(cell(world, m) for world in ("gmm32", "multifamily"))]
+        [NAMES.get(m, m), *(cell(world, m) for world in ("gmm32", "multifamily"))]
         for m in _ordered(row["method"] for row in rows)
     ]
-    return _table(["", "mixtures of 32 Gaussians", "ten families"], lines)
+    return table(["", "mixtures of 32 Gaussians", "ten families"], lines)
 
 
 def best_possible() -> str:
     """Mean excess on mixtures and the best possible, and the best possible mean over all tasks of the world."""
-    rows, known = _rows("best_possible"), {row["method"]: row for row in _rows("excess") if row["world"] == "gmm32"}
-    if not rows:
-        return _missing("best_possible")
+    rows, known = (
+        read_rows("best_possible"),
+        {row["method"]: row for row in read_rows("excess") if row["world"] == "gmm32"},
+    )
     found = {row["method"]: row for row in rows}
     lines = [
-        [_NAMES[m], _bits(found[m]["mean_excess_bits"]), _above_best(found[m])]
+        [NAMES[m], _bits(found[m]["mean_excess_bits"]), _above_best(found[m])]
         for m in ("best density", "amortized:adaptive", "best selector", "amortized:single", "amortized:gmm32")
     ]
     # Either selector gives an estimate, its mean over all tasks minus its difference to the best; take the less noisy.
@@ -146,7 +126,7 @@ def best_possible() -> str:
     floor = float(all_tasks["mean_excess_bits"]) - float(near["beyond_the_best"])
     head = ["", f"mean excess, {rows[0]['tasks']} tasks", "above the best of its kind"]
     return (
-        f"{_table(head, lines)}\n\nOn all {all_tasks['tasks']} tasks {_NAMES[near['method']]} has "
+        f"{table(head, lines)}\n\nOn all {all_tasks['tasks']} tasks {NAMES[near['method']]} has "
         f"{float(all_tasks['mean_excess_bits']):.4f}. So **{floor:.4f} ± {float(near[_OF_THAT]):.4f} bits** is the "
         "least that a selector of one bandwidth can have there."
     )
@@ -160,9 +140,7 @@ def _above_best(row: Row) -> str:
 
 def real(name: str = "real_data") -> str:
     """The number of columns on which `amortized` has the lower score, by rival and n, and the worst loss."""
-    rows = [row for row in _rows(name) if row["method"] != _UNDER_TEST]
-    if not rows:
-        return _missing("real_data")
+    rows = [row for row in read_rows(name) if row["method"] != _UNDER_TEST]
     sizes, lines = list(dict.fromkeys(row["n"] for row in rows)), []
     for method in _ordered(row["method"] for row in rows):
         cells = [
@@ -171,15 +149,13 @@ def real(name: str = "real_data") -> str:
         wins = [f"{sum(d < 0.0 for d in cell)} of {len(cell)}" for cell in cells]
         every = [d for cell in cells for d in cell]
         fraction = f"{100.0 * sum(d < 0.0 for d in every) / len(every):.0f} %"
-        lines.append([_NAMES.get(method, method), *wins, fraction, f"{max(every):+.3f}"])
-    return _table(["rival", *(f"n = {n}" for n in sizes), "all", "our worst column"], lines)
+        lines.append([NAMES.get(method, method), *wins, fraction, f"{max(every):+.3f}"])
+    return table(["rival", *(f"n = {n}" for n in sizes), "all", "our worst column"], lines)
 
 
 def every_size(name: str = "every_size") -> str:
     """Mean and median difference to the best classical selector, by size, world and known or unknown bounds."""
-    rows = [row for row in _rows(name) if row["verdict"]]
-    if not rows:
-        return _missing(name)
+    rows = [row for row in read_rows(name) if row["verdict"]]
     places = list(dict.fromkeys((row["world"], row["bounds"]) for row in rows))
     lines = []
     for n in dict.fromkeys(row["n"] for row in rows):
@@ -188,7 +164,7 @@ def every_size(name: str = "every_size") -> str:
             cell = [row for row in rows if (row["world"], row["bounds"], row["n"]) == (*place, n)]
             line.append(_closest(cell) if cell else "")
         lines.append(line)
-    return _table(["n", *(f"{world}, bounds {bounds}" for world, bounds in places)], lines)
+    return table(["n", *(f"{world}, bounds {bounds}" for world, bounds in places)], lines)
 
 
 def _closest(cell: Sequence[Row]) -> str:
@@ -206,37 +182,31 @@ def _signed(bits: float) -> str:
 
 def worst_settings(most: int = 10) -> str:
     """The settings in which `amortized` does worst against each of the two references."""
-    rows, parts = _rows("worst_settings"), []
-    if not rows:
-        return _missing("worst_settings")
+    rows, parts = read_rows("worst_settings"), []
     for reference in dict.fromkeys(row["reference"] for row in rows):
         cells = [row for row in rows if row["reference"] == reference]
         worse = sum(row["verdict"] == "worse" for row in cells)
         cells.sort(key=lambda row: -float(row["difference_bits"]))
         lines = [(f"{row['group']} {row['which']}", row["bounds"], row["n"], _with_error(row)) for row in cells[:most]]
-        parts.append(f"Against {_NAMES.get(reference, reference)}: worse in {worse} of {len(cells)} settings.")
-        parts.append(_table(["setting", "bounds", "n", "bits"], lines))
+        parts.append(f"Against {NAMES.get(reference, reference)}: worse in {worse} of {len(cells)} settings.")
+        parts.append(table(["setting", "bounds", "n", "bits"], lines))
     return "\n\n".join(parts)
 
 
 def large_n() -> str:
     """Time and errors at n = 10^6, by density and estimator."""
-    rows = _rows("large_n")
-    if not rows:
-        return _missing("large_n")
+    rows = read_rows("large_n")
     head = ["density", "estimator", "ms", "times as fast as KDEpy", "excess, bits", "integrated squared error"]
     keys = ["ms", "times KDEpy", "excess bits", "integrated squared error"]
     lines = [
-        [row["density"], _NAMES.get(row["estimator"], row["estimator"]), *(row[key] for key in keys)] for row in rows
+        [row["density"], NAMES.get(row["estimator"], row["estimator"]), *(row[key] for key in keys)] for row in rows
     ]
-    return _table(head, lines)
+    return table(head, lines)
 
 
 def ensembles() -> str:
     """Speed and scores of a million ensembles."""
-    rows = _rows("ensembles")
-    if not rows:
-        return _missing("ensembles")
+    rows = read_rows("ensembles")
     lines = []
     for row in rows:
         behind = f"{float(row['behind_truth']):.4f} ± {float(row['standard_error']):.4f}" if row["behind_truth"] else ""
@@ -244,17 +214,7 @@ def ensembles() -> str:
         speed = f"{float(row['per_second']):,.0f}"
         lines.append((row["who"], row["what"], f"{int(row['ensembles']):,}", row["threads"], speed, behind, infinite))
     head = ["who", "what", "ensembles", "threads or workers", "a second", "bits behind the truth", "infinite scores"]
-    return _table(head, lines)
-
-
-def shape() -> str:
-    """The picture of curves, and their tables as the benchmark wrote them."""
-    path = RESULTS / "shape.md"
-    if not path.exists():
-        return _missing("shape")
-    return (
-        f"![Modes, peaks, moments, intervals and errors by n](results/shape.png)\n\n{path.read_text(encoding='utf-8')}"
-    )
+    return table(head, lines)
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -271,5 +231,4 @@ TABLES: dict[str, Callable[[], str]] = {
     "worst_settings": worst_settings,
     "large_n": large_n,
     "ensembles": ensembles,
-    "shape": shape,
 }

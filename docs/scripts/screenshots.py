@@ -1,4 +1,4 @@
-"""Take the screenshots of the web page: `python docs/screenshots.py` writes docs/images/app_*.png.
+"""Take the screenshots of the web page: `python docs/scripts/screenshots.py` writes docs/images/app_*.png.
 
 The page is opened in the installed Chromium at an example: wide and light, narrow and dark.
 """
@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Page, sync_playwright
 
-IMAGES = Path(__file__).parent / "images"
+IMAGES = Path(__file__).parents[1] / "images"
 QUERY = "?source=Example&lower=0&factor=0.5"
 
 
