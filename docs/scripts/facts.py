@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
+from tables import NAMES, read_rows, table
+
 import amortized_kde as akde
 from amortized_kde.learned.adaptive.features import POINT_FEATURES, RUNG_EXPONENTS, SAMPLE_FEATURES
-from tables import NAMES, read_rows, table
 
 # The rows of the README's table; docs/results.md has all.
 README_METHODS = (
@@ -22,15 +23,6 @@ README_METHODS = (
 def _tasks() -> str:
     recipe = akde.models()["adaptive"]["recipe"]
     return f"{recipe['steps'] * recipe['batch'] / 1e6:.1f} million"
-
-
-def _model_tasks() -> str:
-    """A row for each model: what it was trained on, and how long."""
-    lines = []
-    for name, card in akde.models().items():
-        recipe = card["recipe"]
-        lines.append([f"`{name}`", f"`{recipe['world']}`", f"{recipe['steps']:,}", f"{recipe['batch']:,}"])
-    return table(["model", "world", "steps", "tasks a step"], lines)
 
 
 def _real_rivals(name: str = "real_data") -> dict[str, list[float]]:
@@ -93,12 +85,6 @@ def _awkward_cases() -> str:
     return str(len({(row["group"], row["case"]) for row in read_rows("awkward_data")}))
 
 
-def _awkward_best_other() -> str:
-    others = {row["library"] for row in read_rows("awkward_data")} - {"amortized-kde"}
-    best = max(others, key=lambda library: int(_awkward(library)))
-    return f"{best}, next best, for {_awkward(best)}"
-
-
 def _speed(who: str, what: str) -> float:
     return max(float(r["per_second"]) for r in read_rows("ensembles") if (r["who"], r["what"]) == (who, what))
 
@@ -148,7 +134,6 @@ FACTS: dict[str, Callable[[], str]] = {
     "bandwidths": lambda: str(RUNG_EXPONENTS.size),
     "sample_features": lambda: str(len(SAMPLE_FEATURES)),
     "point_features": lambda: str(len(POINT_FEATURES)),
-    "model_tasks": _model_tasks,
     "real_columns": _real_columns,
     "real_rivals": lambda: str(len(_real_rivals())),
     "real_percent": _real_percent,
@@ -161,7 +146,6 @@ FACTS: dict[str, Callable[[], str]] = {
     "awkward_fine": lambda: _awkward("amortized-kde"),
     "awkward_scipy": lambda: _awkward("SciPy"),
     "awkward_cases": _awkward_cases,
-    "awkward_best_other": _awkward_best_other,
     "ensembles_a_second": _ensembles_a_second,
     "times_scipy": _times_scipy,
     "against_scipy": _against_scipy,

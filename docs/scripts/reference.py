@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from tables import table
 from typer.testing import CliRunner
 
 import amortized_kde as akde
 from amortized_kde.cli import app
 from amortized_kde.selection import SELECTORS
-from tables import table
 
 # Commands of the first page; the second has all others.
 SAMPLE_COMMANDS = ("fit", "compare", "score", "app")
@@ -72,13 +72,13 @@ def cards() -> str:
 
 
 def _card(name: str, card: dict[str, Any]) -> str:
-    recipe = card["recipe"]
+    recipe, steps = card["recipe"], card["last_step"]
     lines = [
         f'Use it as `method="amortized:{name}"`. {SELECTORS[f"amortized:{name}"].summary}',
         "",
         f"- Returns {_RETURNS[recipe['network']['output']]}.",
-        f"- Trained on the world `{recipe['world']}`: {card['last_step']:,} steps of {recipe['batch']:,} tasks, "
-        f"{_distinct(recipe, card['last_step'])} tasks in all, seed {card['seed']}; step {card['kept_step']:,} was kept.",
+        f"- Trained on the world `{recipe['world']}`: {steps:,} steps of {recipe['batch']:,} tasks, "
+        f"{_distinct(recipe, steps)} tasks in all, seed {card['seed']}; step {card['kept_step']:,} was kept.",
         f"- Validation score {card['validation_score_bits']:.4f} bits. `{card['command']}` repeats the training.",
         f"- SHA-256 of the weights: `{card['sha256'][:16]}…`",
     ]

@@ -38,6 +38,7 @@ Row = dict[str, str]
 
 
 def read_rows(name: str) -> list[Row]:
+    """Return the rows of a file in results/."""
     with open(RESULTS / f"{name}.csv", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -48,6 +49,7 @@ def _ordered(methods: Iterable[str]) -> list[str]:
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     rows = [" | ".join(line) for line in (head, ["---"] * len(head), *lines)]
     return "\n".join(f"| {row} |" for row in rows)
 
@@ -180,7 +182,7 @@ def _signed(bits: float) -> str:
     return f"{bits:+.1f}" if abs(bits) < 1000.0 else f"{bits:+,.0f}"
 
 
-def worst_settings(most: int = 10) -> str:
+def worst_settings(most: int = 6) -> str:
     """The settings in which `amortized` does worst against each of the two references."""
     rows, parts = read_rows("worst_settings"), []
     for reference in dict.fromkeys(row["reference"] for row in rows):

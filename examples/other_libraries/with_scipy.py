@@ -21,7 +21,8 @@ print(
 )
 
 # %%
-# SciPy's density has one bandwidth and knows no bounds; ``akde.fit`` has a bandwidth for every point, and respects them.
+# SciPy's density has one bandwidth and knows no bounds. ``akde.fit`` has a bandwidth for every point
+# and respects bounds.
 
 grid = np.linspace(0.0, 6.5, 651)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
