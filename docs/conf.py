@@ -27,7 +27,13 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["scripts", "extensions", "gallery/**/*.ipynb", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
+exclude_patterns = [
+    "scripts",
+    "extensions",
+    "gallery/**/*.ipynb",
+    "sg_execution_times.rst",
+    "gallery/sg_execution_times.rst",
+]
 templates_path = ["_templates"]
 nitpicky = True
 
@@ -65,7 +71,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
     # It trains for minutes.
-    "ignore_pattern": r"examples/archive\.py$",
+    "ignore_pattern": r"^archive\.py$",
     "subsection_order": ExplicitOrder(
         [f"../examples/{name}" for name in ("one_sample", "other_libraries", "ensembles", "research")]
     ),

@@ -2,9 +2,9 @@
 Calibrated on an archive
 ========================
 
-``amortized-kde train --archive`` corrects bias and spread before it shapes densities. Committed results of
-``benchmarks/archive.py``: how far each method is behind the trained model on days that no method has seen. Run this
-script in a copy of the repository; ``examples/archive.py`` does a whole training.
+``amortized-kde train --archive`` corrects bias and spread before it shapes densities. These are committed results of
+``benchmarks/archive.py``: how far each method is behind the trained model, on days that none was fitted to. Run it
+inside a copy of the repository; ``examples/archive.py`` does a whole training.
 """
 
 import csv
@@ -15,7 +15,10 @@ import numpy as np
 
 from amortized_kde.ensembles import Calibration, calibrated
 
-with open(Path(__file__).parents[2] / "results" / "archive.csv", encoding="utf-8", newline="") as file:
+# The folder of results, from anywhere inside the repository.
+here = Path.cwd()
+RESULTS = next(folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir())
+with open(RESULTS / "archive.csv", encoding="utf-8", newline="") as file:
     rows = [row for row in csv.DictReader(file) if row["method"] not in ("raw ensemble, as shipped", "climatology")]
     rows = [row for row in rows if float(row["minus_trained_bits"] or 0.0) != 0.0]
 archives = list(dict.fromkeys(row["archive"] for row in rows))

@@ -3,7 +3,7 @@ The paper's comparison, reproduced
 ==================================
 
 Mean excess over the score of the true density on mixtures of 32 Gaussians, by sample size: committed results of
-``amortized-kde reproduce gmm --scale paper``, 30,000 samples of each size. Run this script in a copy of the repository.
+``amortized-kde reproduce gmm --scale paper``, 30,000 samples of each size. Run it inside a copy of the repository.
 """
 
 import csv
@@ -12,7 +12,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-with open(Path(__file__).parents[2] / "results" / "gmm.csv", encoding="utf-8", newline="") as file:
+# The folder of results, from anywhere inside the repository.
+here = Path.cwd()
+RESULTS = next(folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir())
+with open(RESULTS / "gmm.csv", encoding="utf-8", newline="") as file:
     rows = list(csv.DictReader(file))
 methods = [name for name in dict.fromkeys(row["method"] for row in rows) if name != "truth"]
 print(methods)

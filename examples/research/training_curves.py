@@ -2,7 +2,7 @@
 How the models were trained
 ===========================
 
-Committed logs of the trainings. Run this script in a copy of the repository. ``amortized-kde train adaptive`` repeats
+Committed logs of the trainings. Run it inside a copy of the repository. ``amortized-kde train adaptive`` repeats
 the first, which takes about fifty minutes on two cores.
 """
 
@@ -13,11 +13,13 @@ import matplotlib.pyplot as plt
 
 import amortized_kde as akde
 
-LOGS = Path(__file__).parents[2] / "results" / "training"
+# The folder of results, from anywhere inside the repository.
+here = Path.cwd()
+RESULTS = next(folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir())
 
 
 def read(name):
-    with open(LOGS / f"{name}.csv", encoding="utf-8", newline="") as file:
+    with open(RESULTS / "training" / f"{name}.csv", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

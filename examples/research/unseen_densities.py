@@ -3,7 +3,7 @@ Densities it was not trained on
 ===============================
 
 Mean excess over the score of the true density on the fifteen densities of Marron and Wand: committed results of
-``benchmarks/marron_wand.py``. Run this script in a copy of the repository.
+``benchmarks/marron_wand.py``. Run it inside a copy of the repository.
 """
 
 import csv
@@ -11,7 +11,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-with open(Path(__file__).parents[2] / "results" / "marron_wand.csv", encoding="utf-8", newline="") as file:
+# The folder of results, from anywhere inside the repository.
+here = Path.cwd()
+RESULTS = next(folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir())
+with open(RESULTS / "marron_wand.csv", encoding="utf-8", newline="") as file:
     rows = [row for row in csv.DictReader(file) if row["density"] == "all"]
 excess = {(row["method"], int(row["n"])): float(row["excess_bits"]) for row in rows}
 sizes = sorted({n for _, n in excess})
