@@ -75,7 +75,10 @@ sphinx_gallery_conf = {
     "subsection_order": ExplicitOrder(
         [f"../examples/{name}" for name in ("one_sample", "other_libraries", "ensembles", "research")]
     ),
-    "within_subsection_order": "FileNameSortKey",
+    # The first of each section; the others follow.
+    "within_subsection_order": ExplicitOrder(
+        ["first_density.py", "bounds.py", "compare.py", "with_scipy.py", "with_seaborn.py", "frost_map.py", "*"]
+    ),
     "abort_on_example_error": True,
     "remove_config_comments": True,
     "show_memory": False,

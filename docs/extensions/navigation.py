@@ -1,5 +1,10 @@
-"""The order of the pages, in one place, so that pages need no toctree and read well as Markdown in the repository."""
+"""What pages need on the site and not in the repository: their order, and links to files outside docs/.
 
+Pages are plain Markdown in the repository. On the site they get a hidden toctree, and links to files that are not pages
+become downloads.
+"""
+
+import re
 from typing import Any
 
 # Page: the pages below it. The landing page has the entries of the bar at the top.
@@ -36,18 +41,30 @@ NAVIGATION = {
         "broad-world",
         "training",
         "architecture",
+        "contributing",
     ),
 }
+# Files of the repository that have a page of their own on the site.
+ON_SITE = {"../examples/README.md": "/gallery/index.rst", "../CONTRIBUTING.md": "/contributing.md"}
+_OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<path>\.\./[^)#]+\.(?:md|py))\)")
 
 
-def add_toctree(_app: Any, page: str, source: list[str]) -> None:
-    """Append a hidden toctree to the page, if others are below it."""
+def prepare(_app: Any, page: str, source: list[str]) -> None:
+    """Rewrite links to files outside docs/, and append a hidden toctree if other pages are below this one."""
+    if "/" not in page and page != "contributing":
+        source[0] = _OUTSIDE.sub(_link, source[0])
     if page in NAVIGATION:
         below = "\n".join(f"/{name}" for name in NAVIGATION[page])
         source[0] += f"\n\n```{{toctree}}\n:hidden:\n\n{below}\n```\n"
 
 
+def _link(match: re.Match[str]) -> str:
+    if match["path"] in ON_SITE:
+        return f"[{match['text']}]({ON_SITE[match['path']]})"
+    return f"{{download}}`{match['text']} <{match['path']}>`"
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect to the reading of sources."""
-    app.connect("source-read", add_toctree)
+    app.connect("source-read", prepare)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""The built site, build/site: its links work, it fetches nothing, and notebooks of the gallery run. `make docs` calls it."""
+"""The built site, build/site: links work, nothing is fetched, notebooks of the gallery run. `make docs` calls it."""
 
 import re
 from functools import cache
