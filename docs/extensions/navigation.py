@@ -51,17 +51,16 @@ _OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<path>\.\./[^)#]+\.(?:md|py))\)
 
 def prepare(_app: Any, page: str, source: list[str]) -> None:
     """Rewrite links to files outside docs/, and append a hidden toctree if other pages are below this one."""
-    if "/" not in page and page != "contributing":
-        source[0] = _OUTSIDE.sub(_link, source[0])
+    if "/" not in page:
+        source[0] = _OUTSIDE.sub(lambda match: _link(page, match["text"], match["path"]), source[0])
     if page in NAVIGATION:
         below = "\n".join(f"/{name}" for name in NAVIGATION[page])
         source[0] += f"\n\n```{{toctree}}\n:hidden:\n\n{below}\n```\n"
 
 
-def _link(match: re.Match[str]) -> str:
-    if match["path"] in ON_SITE:
-        return f"[{match['text']}]({ON_SITE[match['path']]})"
-    return f"{{download}}`{match['text']} <{match['path']}>`"
+def _link(page: str, text: str, path: str) -> str:
+    there = ON_SITE.get(path, f"/{page}.md")
+    return f"{{download}}`{text} <{path}>`" if there == f"/{page}.md" else f"[{text}]({there})"
 
 
 def setup(app: Any) -> dict[str, bool]:
