@@ -53,7 +53,6 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc", "sg_download_links"],
     "footer_start": [],
     "footer_end": [],
-    "show_prev_next": True,
 }
 html_sidebars = {"index": []}
 pygments_style = "default"
@@ -62,6 +61,8 @@ pygments_style = "default"
 copybutton_exclude = ".linenos, .gp, .go"
 
 autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -87,6 +88,4 @@ sphinx_gallery_conf = {
     "doc_module": ("amortized_kde",),
     "backreferences_dir": None,
     "write_computation_times": False,
-    "image_scrapers": ("matplotlib",),
-    "default_thumb_file": None,
 }

@@ -33,9 +33,9 @@ def held_out(method, sample, folds=10):
     return -np.concatenate(logs).mean() / np.log(2.0)
 
 
-figure, panels = plt.subplots(1, 2, figsize=(10, 3.2), layout="constrained")
+figure, panels = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 cases = (
-    ("Old Faithful: duration of an eruption (minutes)", eruptions, (0, 6)),
+    ("duration of an eruption (minutes)", eruptions, (0, 6)),
     ("velocity of a galaxy (1000 km/s)", velocities, (5, 40)),
 )
 for ax, (label, sample, shown) in zip(panels, cases, strict=True):
@@ -44,8 +44,8 @@ for ax, (label, sample, shown) in zip(panels, cases, strict=True):
     for (name, method), colour in zip(METHODS.items(), ("#D55E00", "#0072B2"), strict=True):
         score = held_out(method, sample)
         ax.plot(grid, np.exp(method(sample, grid)), color=colour, linewidth=2.2, label=f"{name}: {score:.3f} bits")
-        print(f"{label:<50}{name:<15}{score:.3f} bits")
+        print(f"{label:<36}{name:<15}{score:.3f} bits")
     ax.set(xlabel=label, yticks=[], ylim=(0.0, 1.2 * ax.get_ylim()[1]))
-    ax.legend(frameon=False, loc="upper left", ncols=2)
+    ax.legend(frameon=False, loc="upper left", ncols=2, fontsize=9, columnspacing=1)
     ax.spines[["top", "right", "left"]].set_visible(False)
 plt.show()
