@@ -66,6 +66,14 @@ def test_the_command_line_prints_what_the_page_shows(command, shown, beside_exam
         assert real == (pytest.approx(said, rel=0.1) if isinstance(said, float) else said), printed.stdout
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/why-not-gaussian-kde.md"])
+def test_lines_to_paste_work(name, beside_examples):
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, name, "exec"), {})
+
+
 @pytest.mark.parametrize("page", ["start", "methods", "bounds", "weights", "ensembles"])
 def test_pages_for_users_have_examples(page):
     assert doctest.DocTestParser().get_examples((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
@@ -73,7 +81,7 @@ def test_pages_for_users_have_examples(page):
 
 def test_pages_name_only_files_that_exist():
     for page in TEXTS:
-        named = re.findall(r"\b((?:benchmarks|docs|examples|src|tests)/[\w/.]*\w)", page.read_text(encoding="utf-8"))
+        named = re.findall(r"\b((?:benchmarks|docs|examples|src|tests)/[\w/.-]*\w)", page.read_text(encoding="utf-8"))
         assert not [name for name in named if not (ROOT / name).exists()], page.name
 
 
