@@ -106,24 +106,58 @@ def with_change(source: str, node: ast.AST) -> tuple[str, str]:
     return (text[:begin] + written.encode() + text[end:]).decode(), f"{old} -> {written}"
 
 
-def is_killed(root: Path, file: str, folder: Path, *, compiled: bool) -> bool:
+def users_of(file: str, root: Path) -> set[str]:
+    """Return the modules that import a file, directly or not, and its own, by the last parts of their names."""
+    imports = {
+        _module(path.relative_to(root / "src")): set(_imported(ast.parse(path.read_text(encoding="utf-8"))))
+        for path in (root / "src/amortized_kde").rglob("*.py")
+    }
+    found = {_module(Path("amortized_kde", file))}
+    while more := {name for name, names in imports.items() if name not in found and names & found}:
+        found |= more
+    return {name.rpartition(".")[2] for name in found}
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of modules that a module imports, and those of what it imports from them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_killed(root: Path, file: str, folder: Path) -> bool:
     """Return whether the tests of a module, or then those of its package, fail on the sources in a folder."""
     part = Path(file).parts[0]
     mirror = Path("tests", *Path(file).parts[:-1], f"test_{Path(file).name}")
     tests = [str(mirror)] if (root / mirror).exists() else []
-    environment = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / ".hypothesis")}
     with tempfile.TemporaryDirectory() as cache:
         # A cached loop does not notice that a function compiled into it was changed.
-        environment["NUMBA_CACHE_DIR"] = cache if compiled else str(folder / ".cache")
-        for which in [*tests, f"tests/{part}"]:
-            command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", which]
-            try:
-                done = subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=PATIENCE)
-            except subprocess.TimeoutExpired:
-                return True
-            if done.returncode != 0:
-                return True
-    return False
+        stale = tuple(f"{stem}." for stem in users_of(file, root))
+        shutil.copytree(
+            folder / ".cache",
+            cache,
+            ignore=lambda _, names: [name for name in names if name.startswith(stale)],
+            dirs_exist_ok=True,
+        )
+        return any(_fails(root, which, folder, cache) for which in [*tests, f"tests/{part}"])
+
+
+def _fails(root: Path, tests: str, folder: Path, cache: str | Path) -> bool:
+    """Run tests on the sources in a folder until one fails."""
+    storage = {"NUMBA_CACHE_DIR": str(cache), "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / ".hypothesis")}
+    environment = {**os.environ, **storage, "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", tests]
+    try:
+        return subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=PATIENCE).returncode != 0
+    except subprocess.TimeoutExpired:
+        return True
 
 
 def chosen(root: Path, count: int, seed: int) -> list[tuple[str, ast.AST]]:
@@ -162,17 +196,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, "src")
         shutil.copytree(root / "src", folder, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ic]"))
+        if any(_fails(root, f"tests/{part}", folder, folder / ".cache") for part in PACKAGES):
+            sys.exit("the tests fail without a change.")
         for file, node in track(chosen(root, options.mutants, options.seed), description="mutants"):
-            source = (root / "src/amortized_kde" / file).read_text(encoding="utf-8")
+            target = folder / "amortized_kde" / file
+            source, times = target.read_text(encoding="utf-8"), target.stat()
             text, change = with_change(source, node)
             key = (file, str(node.lineno), str(node.col_offset), change)  # type: ignore[attr-defined]
             row = known.get(key) or dict(zip(COLUMNS, (*key, ""), strict=True))
             if not row["verdict"]:
-                target = folder / "amortized_kde" / file
                 target.write_text(text, encoding="utf-8")
-                compiled = "numerics.jit" in source or file.startswith("numerics")
-                row["verdict"] = "killed" if is_killed(root, file, folder, compiled=compiled) else "survived"
+                row["verdict"] = "killed" if is_killed(root, file, folder) else "survived"
                 target.write_text(source, encoding="utf-8")
+                os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
             if row["verdict"] == "survived" and (file, change) in EQUIVALENT:
                 row = {**row, "verdict": "equivalent"}
             rows.append(row)

@@ -59,14 +59,27 @@ def test_changed_sources_behave_differently(change, given, answer):
 
 def test_tests_of_the_module_kill(tmp_path):
     package = tmp_path / "src" / "numerics"
+    (tmp_path / "src" / ".cache").mkdir(parents=True)
     tests = tmp_path / "tests" / "numerics"
     package.mkdir(parents=True)
     tests.mkdir(parents=True)
     (package / "thing.py").write_text("def f():\n    return 1\n")
     (tests / "test_thing.py").write_text("from numerics.thing import f\n\n\ndef test_f():\n    assert f() == 1\n")
-    assert not mutants.is_killed(tmp_path, "numerics/thing.py", tmp_path / "src", compiled=False)
+    assert not mutants.is_killed(tmp_path, "numerics/thing.py", tmp_path / "src")
     (package / "thing.py").write_text("def f():\n    return 2\n")
-    assert mutants.is_killed(tmp_path, "numerics/thing.py", tmp_path / "src", compiled=False)
+    assert mutants.is_killed(tmp_path, "numerics/thing.py", tmp_path / "src")
+
+
+def test_users_are_found_over_several_imports(tmp_path):
+    package = tmp_path / "src" / "amortized_kde"
+    (package / "part").mkdir(parents=True)
+    (package / "__init__.py").write_text("from amortized_kde.part import a\n")
+    (package / "part" / "__init__.py").write_text("")
+    (package / "part" / "a.py").write_text("")
+    (package / "part" / "b.py").write_text("from amortized_kde.part import (\n    a,\n)\n")
+    (package / "part" / "c.py").write_text("import amortized_kde.part.b\n")
+    (package / "part" / "d.py").write_text("import math\n")
+    assert mutants.users_of("part/a.py", tmp_path) == {"a", "b", "c", "amortized_kde"}
 
 
 def test_equivalent_mutants_do_not_count():

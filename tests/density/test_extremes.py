@@ -201,3 +201,24 @@ def test_a_region_between_far_bounds_is_that_without_bounds():
 def test_needles_below_the_spacing_have_no_region():
     with pytest.raises(PrecisionError, match="the region has no accurate digit"):
         KernelDensity([1.0, 2.0], 1e-300).region(0.5)
+
+
+def test_quantiles_next_to_a_bound_hundreds_of_decades_below_the_values():
+    d = KernelDensity([0.0, 0.0, 0.0, 1e6, 1e6, 1e6, 2e6], 5e-324, bounds=(0, 2e6))
+    for p in (0.1, 0.25, 0.29):
+        q = d.ppf(p)
+        assert d.cdf(np.nextafter(q, -np.inf)) <= p <= d.cdf(np.nextafter(q, np.inf))
+
+
+def test_probabilities_of_weights_over_hundreds_of_decades_far_from_a_bound():
+    d = KernelDensity([-4e101, -9e100, 9e100], 5e-324, bounds=(-5e103, 5e103), weights=[2e-297, 1e-292, 1.0])
+    np.testing.assert_allclose(d.cdf([-1e102, -2e101, 0.0]), [0.0, 2e-297, 1e-292], rtol=1e-4)
+    np.testing.assert_allclose(d.sf([-2e101, 2e101]), [1.0, 0.0])
+
+
+def test_log_densities_of_needles_are_those_of_the_nearest():
+    x = np.array([0.1, 0.2, 0.4])
+    d = KernelDensity(x, 1e-27, weights=[1e-200, 1.0, 1e-5])
+    at = np.array([0.11, 0.29, 0.35, 0.5])
+    nearest = np.abs(at[:, None] - x).min(axis=1)
+    np.testing.assert_allclose(d.logpdf(at), -0.5 * (nearest / 1e-27) ** 2, rtol=1e-14)

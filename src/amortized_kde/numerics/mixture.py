@@ -18,6 +18,8 @@ _NEGLIGIBLE = 38.0
 _TOO_SMALL = 1e-200
 # Such a sum, at most exp(-460) of the largest possible term, does not matter beside exp(-400) of that term.
 _DOMINATED = 400.0
+# Where no term can be above this, the largest is the sum to the last bit: weights and counts change it by less than 800.
+_FAR = -1e19
 # Terms of exact sums that are kept at once, 8 MB.
 _MOST_TERMS = 2**20
 
@@ -104,9 +106,8 @@ def _log_density_at(
         at_least = at_best + math.log(abs(relative[nearest]))
         upper = at_best if at_best > upper else upper
         lower = at_least if at_least > lower else lower
-    if upper == -math.inf:
-        # The nearest places are more than 1e154 bandwidths away, and all others too.
-        return -math.inf
+    if upper < _FAR:
+        return upper
     total, floor = 0.0, lower - _NEGLIGIBLE - math.log(places.size)
     for k in range(bandwidths.size):
         # Weights over hundreds of decades: the nearest point does not bound the window.
