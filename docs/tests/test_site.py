@@ -73,10 +73,16 @@ def test_style_sheets_and_scripts_fetch_nothing():
         assert not remote, path.name
 
 
-def test_pictures_of_the_gallery_exist():
+def test_examples_have_a_picture_and_a_notebook():
     for path in (SITE / "gallery").glob("*/*.html"):
         if path.name != "index.html":
             assert any("sphx_glr" in target for target in read(path).fetched), path.name
+            assert any(target.endswith(f"{path.stem}.ipynb") for target in read(path).links), path.name
+
+
+def test_prompts_and_output_are_not_copied():
+    assert '<span class="gp">&gt;&gt;&gt; </span>' in (SITE / "start.html").read_text(encoding="utf-8")
+    assert ".linenos, .gp, .go" in (SITE / "_static" / "copybutton.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
