@@ -13,7 +13,7 @@ GALLERY = sorted((ROOT / "examples").glob("*/*.py"))
 RUN = """
 import runpy, sys
 from matplotlib import pyplot
-runpy.run_path(sys.argv[1])
+runpy.run_path(sys.argv[1], run_name='__main__')
 sys.exit(0 if pyplot.get_fignums() else "it has drawn no figure")
 """
 

@@ -35,25 +35,33 @@ class Kumaraswamy:
 
 
 # %%
-# A batch has samples, draws to score at, and the true densities.
+# A batch has samples, draws to score at, and the true densities. A recipe with ``world = "own_task.py:Kumaraswamy"``
+# trains on such tasks, and imports this file; so what follows runs only as a script.
 
-batch = draw_tasks(own_world(Kumaraswamy()), 200, seed=1)
-print(f"{len(batch)} tasks with {batch.sizes.min()} to {batch.sizes.max()} values each")
 
-true = batch.true_scores()
-for method in ("amortized", "silverman"):
+def excess(batch, method):
+    """Mean excess over the score of the true densities, in bits."""
     scores = []
-    for k in range(len(batch)):
+    for k, draws in enumerate(batch.draws):
         sample = batch.values[batch.offsets[k] : batch.offsets[k + 1]]
-        density = akde.fit(sample, bounds=(-1, 1), method=method)
-        scores.append(akde.log_score(density, batch.draws[k]).mean())
-    print(f"{method:<10} mean excess {np.mean(scores - true):.3f} bits")
+        density = akde.fit(sample, bounds=Kumaraswamy.bounds, method=method)
+        scores.append(akde.log_score(density, draws).mean())
+    return np.mean(scores - batch.true_scores())
 
-# %%
 
-grid = np.linspace(-0.999, 0.999, 400)
-curves = np.exp(batch.truths.logpdf(np.broadcast_to(grid, (len(batch), grid.size))))
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-ax.plot(grid, curves[:12].T, linewidth=1)
-ax.set(xlabel="x", ylabel="density", title="twelve of the densities")
-plt.show()
+def draw(batch, count=12):
+    """Draw some of the densities."""
+    grid = np.linspace(-0.999, 0.999, 400)
+    curves = np.exp(batch.truths.logpdf(np.broadcast_to(grid, (len(batch), grid.size))))
+    ax = plt.subplots(figsize=(7, 4), layout="constrained")[1]
+    ax.plot(grid, curves[:count].T, linewidth=1)
+    ax.set(xlabel="x", ylabel="density", title=f"{count} of the densities")
+    plt.show()
+
+
+if __name__ == "__main__":
+    batch = draw_tasks(own_world(Kumaraswamy()), 200, seed=1)
+    print(f"{len(batch)} tasks with {batch.sizes.min()} to {batch.sizes.max()} values each")
+    for method in ("amortized", "silverman"):
+        print(f"{method:<10} mean excess {excess(batch, method):.3f} bits")
+    draw(batch)
