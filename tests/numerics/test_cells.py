@@ -83,3 +83,12 @@ def test_spreading_rates_and_masses_changes_nothing():
     log_density_cells(kernels.spread(), ROWS, other, 0, 3)
     assert np.array_equal(out, other, equal_nan=True)
     assert three(True).spread().each
+
+
+@pytest.mark.parametrize("rate", [0.01, 5.0])
+def test_far_from_all_kernels_in_units_of_any_bandwidth(rate):
+    one = Kernels(np.array([0.0, 1.0]), np.array([rate]), np.array([0.5]), np.array([0]), np.array([2]), False)
+    far, out = 300.0 / rate, np.empty(1)
+    log_density_cells(one, Arguments(np.array([far]), np.array([0]), np.array([0, 1])), out, 0, 1)
+    logs = norm.logpdf((far - one.places) * rate) + math.log(0.5 * rate)
+    assert out[0] == pytest.approx(np.logaddexp(*logs), rel=1e-13)

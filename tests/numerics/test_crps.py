@@ -74,8 +74,9 @@ def test_thresholds_in_a_window(window):
 
 @pytest.mark.parametrize("bounds", [OPEN, (-1.2, 4.0)])
 @pytest.mark.parametrize("y", [0.7, 3.0, 9.0])
-def test_background(bounds, y):
-    kernels, background = made_kernels(bounds, whole=0.9), (0.1, 0.5, 1.5)
+@pytest.mark.parametrize("location", [-0.5, 0.5])
+def test_background(bounds, y, location):
+    kernels, background = made_kernels(bounds, whole=0.9), (0.1, location, 1.5)
     expected = slow_crps(kernels, y, bounds, background=background)
     assert by_panels(kernels, y, bounds, background=background) == pytest.approx(expected, abs=1e-6)
 

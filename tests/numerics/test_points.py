@@ -158,3 +158,26 @@ def test_of_samples_alone_only_local_densities_are_written():
     some, same = all_features(x, -math.inf, math.inf, np.arange(40), samples_only=True)
     np.testing.assert_array_equal(some, every[:, : RUNGS.size])
     np.testing.assert_array_equal(same, pooled)
+
+
+def test_several_samples_are_those_of_each():
+    rng = np.random.default_rng(5)
+    x, y = np.sort(rng.normal(size=40)), np.sort(rng.gamma(2.0, size=13))
+    fading = np.zeros((2, RUNGS.size))
+    samples = Anchored(
+        np.concatenate([x, y]),
+        np.array([0, 40, 53]),
+        np.ones(53),
+        np.full(2, -math.inf),
+        np.full(2, math.inf),
+        np.stack([RUNGS, RUNGS]),
+        np.concatenate([np.arange(40), np.arange(13)]),
+        np.array([0, 40, 53]),
+    )
+    masses = np.concatenate([np.full(40, 1 / 40), np.full(13, 1 / 13)])
+    local, pooled = np.empty((53, RUNGS.size + 11)), np.empty((2, 2 * RUNGS.size))
+    local_rows(samples, fading, ONE_SIDED, masses, 40, local, pooled, 0, 2)
+    for k, (sample, rows) in enumerate([(x, slice(0, 40)), (y, slice(40, 53))]):
+        densities, sides, *_, expected = densities_and_sides(sample, -math.inf, math.inf, np.arange(sample.size))
+        np.testing.assert_array_equal(local[rows], np.hstack([densities, sides]))
+        np.testing.assert_array_equal(pooled[k], expected)

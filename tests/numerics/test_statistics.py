@@ -133,6 +133,13 @@ def test_rows_that_are_not_wanted_stay():
     assert moments[2, 1] == pytest.approx(0.3 + 0.4 + 4.0)
 
 
+def test_a_row_of_one_value_does_not_see_its_neighbours():
+    moments = np.empty((3, 8))
+    one_each = np.arange(4)
+    moment_rows(np.array([5.0, -3.0, 8.0]), one_each, np.ones(3), np.ones(3, bool), moments, 0, 3)
+    np.testing.assert_array_equal(moments[:, 5:7], [[5.0, 5.0], [-3.0, -3.0], [8.0, 8.0]])
+
+
 @numba.njit
 def statistics(ascending):
     return standard_deviation(ascending), interquartile_range(ascending)

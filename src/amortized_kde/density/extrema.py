@@ -151,8 +151,13 @@ def _rise(peaks: Array, valleys: Array, slack: float) -> Array:
 
 
 def _lowest_between(values: Array, peaks: Index) -> Index:
-    """Index of the lowest value between each two neighbouring peaks."""
-    return np.array([i + int(np.argmin(values[i:j])) for i, j in pairwise(peaks.tolist())], np.int64)
+    """Index of the first lowest value between each two neighbouring peaks."""
+    if peaks.size < 2:
+        return np.empty(0, np.int64)
+    inner = values[peaks[0] : peaks[-1]]
+    lowest = np.minimum.reduceat(inner, peaks[:-1] - peaks[0])
+    places = np.flatnonzero(inner == np.repeat(lowest, np.diff(peaks))) + peaks[0]
+    return np.asarray(places[np.searchsorted(places, peaks[:-1])])
 
 
 def _turns(values: Array) -> tuple[Index, Index]:
@@ -172,11 +177,10 @@ def _landmarks(density: Array, prominence: float) -> tuple[Index, Index]:
 
 def _unsure(grid: _Grid, peaks: Index, valleys: Index) -> Flags:
     """Cells in which the density can be higher than at their peak, or lower than at their valley."""
-    density, cell = grid.density, np.arange(grid.errors.size)
-    peak = np.searchsorted(valleys, cell, side="right")
-    unsure = np.maximum(density[1:], density[:-1]) + grid.errors > density[peaks[peak]]
-    between = np.flatnonzero((cell >= peaks[0]) & (cell < peaks[-1]))
-    lowest = density[valleys[np.searchsorted(peaks, between, side="right") - 1]]
+    density = grid.density
+    top = np.repeat(density[peaks], np.diff(valleys, prepend=0, append=grid.errors.size))
+    unsure = np.maximum(density[1:], density[:-1]) + grid.errors > top
+    between, lowest = slice(peaks[0], peaks[-1]), np.repeat(density[valleys], np.diff(peaks))
     unsure[between] |= np.minimum(density[1:], density[:-1])[between] - grid.errors[between] < lowest
     return np.asarray(unsure & (grid.errors > _ROUNDING * density.max()))
 

@@ -18,8 +18,8 @@ _NEGLIGIBLE = 38.0
 _TOO_SMALL = 1e-200
 # Such a sum, at most exp(-460) of the largest possible term, does not matter beside exp(-400) of that term.
 _DOMINATED = 400.0
-# Where no term can be above this, the largest is the sum to the last bit: weights and counts change it by less than 800.
-_FAR = -1e19
+# Where no term can be above this, the largest is the sum to 1e-15: weights and counts change it by less than 800.
+_FAR = -1e18
 # Terms of exact sums that are kept at once, 8 MB.
 _MOST_TERMS = 2**20
 
@@ -101,7 +101,8 @@ def _log_density_at(
         is_past_last = nearest == offsets[k + 1]
         if is_past_last or (nearest > offsets[k] and x - places[nearest - 1] < places[nearest] - x):
             nearest -= 1
-        u = (x - places[nearest]) / bandwidths[k]
+        # As below, bit for bit: half its square can be 1e17, and the exponential of its rounding 0.
+        u = (x - places[nearest]) * (1.0 / bandwidths[k])
         at_best = peaks[k] - 0.5 * u * u
         at_least = at_best + math.log(abs(relative[nearest]))
         upper = at_best if at_best > upper else upper
@@ -113,12 +114,10 @@ def _log_density_at(
         # Weights over hundreds of decades: the nearest point does not bound the window.
         if peaks[k] <= floor or upper - lower >= 600.0:
             continue
-        reach = bandwidths[k] * math.sqrt(2.0 * (peaks[k] - floor))
+        # The nearest place must not be lost to rounding.
+        reach = (1.0 + 1e-15) * bandwidths[k] * math.sqrt(2.0 * (peaks[k] - floor)) + 2.3e-16 * abs(x)
         start = first_in(places, offsets[k], offsets[k + 1], x - reach)
         stop = first_in(places, start, offsets[k + 1], x + reach)
-        # The reach can be less than the spacing of floats at x.
-        while stop < offsets[k + 1] and places[stop] == x:
-            stop += 1
         per_bandwidth, shift = 1.0 / bandwidths[k], peaks[k] - upper
         part = 0.0
         for i in range(start, stop):
