@@ -83,8 +83,8 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs $(VENV)/.compiled
-	$(BIN)/python -m pytest docs/hooks
-	$(BIN)/mkdocs build --strict
+	$(BIN)/sphinx-build -W --keep-going -n -q -d build/doctrees docs build/site
+	$(BIN)/python -m pytest docs/tests docs/scripts/fill.py
 
 wheel: $(VENV)/.dev
 	rm -rf build/wheel build/empty
@@ -102,5 +102,5 @@ bench: $(VENV)/.bench $(VENV)/.compiled
 	$(BIN)/python benchmarks/ensembles.py
 
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) demo build dist docs/gallery docs/reference/generated
 	find . -name '*.nb[ic]' -delete

@@ -236,8 +236,8 @@ def compare(
 
     .. math:: \frac1n \sum_{k} \sum_{i \in k} -\log_2 q_{-k}(x_i),
 
-    where q_-k is the density that a method estimates from all observations outside fold k; with weights, the weighted
-    mean over the observations.
+    where :math:`q_{-k}` is the density that a method estimates from all observations outside fold k; with weights, the
+    weighted mean over the observations.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ improvement = 1e-5
 
 @needs_jax
 def test_own_recipe_and_own_tasks_become_a_method(tmp_path):
-    example = (Path(__file__).parents[2] / "examples" / "own_task.py").read_text()
+    example = (Path(__file__).parents[2] / "examples" / "research" / "own_task.py").read_text()
     (tmp_path / "own_task.py").write_text(example)
     (tmp_path / "small.toml").write_text(SMALL)
     out = tmp_path / "run"

@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from amortized_kde.errors import InvalidParameterError
 from amortized_kde.research.tasks import draw_tasks, own_world
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "own_task.py"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "research" / "own_task.py"
 
 
 class Uniform:
@@ -34,7 +34,7 @@ def test_the_example_runs(capsys):
 
 
 def test_the_example_is_a_family_in_twenty_lines():
-    lines = EXAMPLE.read_text().split("class Kumaraswamy")[1].split("def main")[0].strip().splitlines()
+    lines = EXAMPLE.read_text().split("class Kumaraswamy")[1].split("# %%")[0].strip().splitlines()
     assert len(lines) <= 20
 
 

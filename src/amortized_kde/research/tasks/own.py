@@ -119,7 +119,7 @@ def own_world(tasks: OwnTasks) -> OwnWorld:
     tasks : OwnTasks
         An object with a `name`, `bounds`, and three methods for one density at a time:
         ``draw_setting(rng=)``, ``logpdf(setting, x)``, ``sample(setting, count, rng=)``.
-        ``examples/own_task.py`` is one.
+        ``examples/research/own_task.py`` is one.
 
     Raises
     ------
