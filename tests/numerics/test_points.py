@@ -181,3 +181,13 @@ def test_several_samples_are_those_of_each():
         densities, sides, *_, expected = densities_and_sides(sample, -math.inf, math.inf, np.arange(sample.size))
         np.testing.assert_array_equal(local[rows], np.hstack([densities, sides]))
         np.testing.assert_array_equal(pooled[k], expected)
+
+
+@pytest.mark.parametrize("shift", [-64.0, 64.0])
+def test_local_densities_do_not_depend_on_the_origin(shift):
+    # On this mesh shifted values are exact.
+    x = np.sort(np.round(np.random.default_rng(6).normal(size=60) * 2.0**20) / 2.0**20)
+    given = densities_and_sides(x, -math.inf, math.inf, np.arange(60))
+    shifted = densities_and_sides(x + shift, -math.inf, math.inf, np.arange(60))
+    for part, other in zip(given[:2], shifted[:2], strict=True):
+        np.testing.assert_allclose(part, other, rtol=1e-12, atol=1e-12)

@@ -8,6 +8,7 @@ import pytest
 from amortized_kde.data.support import Bounds
 from amortized_kde.density.kernel_sum import KernelSum
 from amortized_kde.density.kernels import Kernels
+from amortized_kde.numerics.tails import invert_each
 
 
 def kernel_sum(points, bandwidths, coefficients, lower, upper):
@@ -105,3 +106,19 @@ def test_heavy_kernels_ten_bandwidths_away_count_beside_a_light_one_here():
             with mpmath.workdps(50):
                 exact = float(mpmath.log(mass(kernels, -math.inf, x)))
             assert kernels.log_cdf(np.array([x]))[0] == pytest.approx(exact, rel=1e-14)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("jump", [0.7, -3.0, 1e-300])
+def test_at_a_jump_the_quantile_is_the_number_next_to_it(jump, mirrored):
+    calls = []
+
+    def log_probability(x, _):
+        calls.append(x)
+        return np.where(x < jump, math.log(0.1), math.log(0.4))
+
+    ends = np.array([0.5]), np.array([-5.0]), np.array([5.0])
+    found = invert_each(log_probability, lambda x, _: np.full(x.size, -40.0), np.log([0.3]), *ends, mirrored=mirrored)
+    assert found[0] == (np.nextafter(jump, -math.inf) if mirrored else jump)
+    # Bisection takes one call a bit, and ends.
+    assert len(calls) < 1200
