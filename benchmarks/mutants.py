@@ -27,7 +27,7 @@ from rich.progress import track
 from amortized_kde.research.provenance import record_files
 
 # The tests of each package; golden answers are those of the learned path.
-PACKAGES = {"numerics": ("tests/numerics",), "learned": ("tests/learned", "tests/test_golden.py")}
+PACKAGES = {"numerics": ("tests/numerics",), "learned": ("tests/test_golden.py", "tests/learned")}
 # Seconds after which the tests of a mutant hang.
 PATIENCE = 900.0
 COLUMNS = ("file", "line", "column", "change", "verdict")

@@ -661,7 +661,8 @@ class KernelDensity(ScipyNames):
     def _quick_logpdf(self, y: Array) -> Array:
         """The log-density to 1e-14, from condensed kernels if there are very many."""
         if not self._kernels.source.is_large:
-            return np.asarray(self.logpdf(y))
+            # Thousands of short calls: to start threads would take longer.
+            return np.asarray(self.logpdf(y, threads=1))
         return np.asarray(self._evaluate(self._kernels.condensed_log_density, y, None, effort=1.0))
 
     def _curve(self, log_density: Callable[[Array], Array]) -> Curve:
