@@ -214,40 +214,53 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results"))
     options = parser.parse_args()
     root, out = Path(__file__).parents[1], options.out / "mutants.csv"
-    rows = list(csv.DictReader(out.open(encoding="utf-8"))) if out.exists() else []
-    known = {(row["file"], row["line"], row["column"], row["change"]): row for row in rows}
-    rows = []
+    verdicts = {tuple(row.values())[:-1]: row["verdict"] for row in _rows(out)}
+    mutants = {_key(root, file, node): node for file, node in chosen(root, options.mutants, options.seed)}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, "src")
         shutil.copytree(root / "src", folder, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ic]"))
-        if any(_fails(root, tests, folder, folder / ".cache") for part in PACKAGES.values() for tests in part):
+        left = [key for key in mutants if key not in verdicts]
+        if left and any(_fails(root, tests, folder, folder / ".cache") for part in PACKAGES.values() for tests in part):
             sys.exit("the tests fail without a change.")
-        for file, node in track(chosen(root, options.mutants, options.seed), description="mutants"):
-            target = folder / "amortized_kde" / file
-            source, times = target.read_text(encoding="utf-8"), target.stat()
-            text, change = with_change(source, node)
-            key = (file, str(node.lineno), str(node.col_offset), change)  # type: ignore[attr-defined]
-            row = known.get(key) or dict(zip(COLUMNS, (*key, ""), strict=True))
-            if not row["verdict"]:
-                target.write_text(text, encoding="utf-8")
-                row["verdict"] = "killed" if is_killed(root, file, folder) else "survived"
-                target.write_text(source, encoding="utf-8")
-                os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
-            if row["verdict"] == "survived" and (file, change) in EQUIVALENT:
-                row = {**row, "verdict": "equivalent"}
-            rows.append(row)
-            _write(out, rows + [known[other] for other in known if known[other] not in rows])
-    _write(out, rows)
+        for key in track(left, description="mutants"):
+            verdicts[key] = "killed" if _dies(root, key[0], mutants[key], folder) else "survived"
+            _write(out, verdicts)
+    for key in mutants:
+        if verdicts[key] == "survived" and (key[0], key[-1]) in EQUIVALENT:
+            verdicts[key] = "equivalent"
+    _write(out, {key: verdicts[key] for key in mutants})
     record_files(options.out, [out.name], {})
-    print(report(rows))
+    print(report(_rows(out)))
 
 
-def _write(path: Path, rows: list[dict[str, str]]) -> None:
+def _key(root: Path, file: str, node: ast.AST) -> tuple[str, ...]:
+    source = (root / "src/amortized_kde" / file).read_text(encoding="utf-8")
+    return file, str(node.lineno), str(node.col_offset), with_change(source, node)[1]  # type: ignore[attr-defined]
+
+
+def _dies(root: Path, file: str, node: ast.AST, folder: Path) -> bool:
+    """Change a file in a folder, run its tests, and change it back, with its time, which compiled loops are kept by."""
+    target = folder / "amortized_kde" / file
+    source, times = target.read_text(encoding="utf-8"), target.stat()
+    target.write_text(with_change(source, node)[0], encoding="utf-8")
+    try:
+        return is_killed(root, file, folder)
+    finally:
+        target.write_text(source, encoding="utf-8")
+        os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _write(path: Path, verdicts: dict[tuple[str, ...], str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *((*key, said) for key, said in verdicts.items())])
 
 
 if __name__ == "__main__":
