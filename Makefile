@@ -83,6 +83,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs $(VENV)/.compiled
+	rm -rf build/site
 	$(BIN)/sphinx-build -W --keep-going -n -q -d build/doctrees docs build/site
 	$(BIN)/python -m pytest docs/tests docs/scripts/fill.py
 
