@@ -54,6 +54,13 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("numerics/ladders.py", "near * out.rates[j] >= _FAR_INSIDE -> (near * out.rates[j] > _FAR_INSIDE)"): (
         "All mass is inside at the border, to the last bit."
     ),
+    ("learned/adaptive/features.py", "1.0 -> (1.1)"): "No sample has fewer than two values.",
+    ("learned/adaptive/prediction.py", "1.0 -> (1.1)"): "No sample has fewer than two values.",
+    ("learned/adaptive/prediction.py", "1 -> (2)"): "The number of threads changes no bit.",
+    ("learned/adaptive/prediction.py", "5_000 -> (5001)"): "How samples are cut into runs changes no bit.",
+    ("learned/adaptive/prediction.py", "anchors.size < n -> (anchors.size <= n)"): "Interpolates each place at itself.",
+    ("learned/adaptive/prediction.py", "size_ratio > 1.0 -> (size_ratio >= 1.0)"): "At 1 nothing is corrected.",
+    ("learned/cards.py", "1 -> (2)"): "One byte above the limit is enough to see it, and so are two.",
     ("numerics/gather.py", "z - a -> (z + a)"): "Keeps entries as they are, or gathers them: the same sums.",
 }
 

@@ -198,3 +198,11 @@ def test_beyond_the_trained_sizes_weights_count_by_their_effective_size():
         weighted, half = akde.bandwidth(x, weights=w, method=method), akde.bandwidth(x[:20_000], method=method)
         assert weighted == pytest.approx(half, rel=0.1)
     assert akde.fit(x, weights=w).epsilon == pytest.approx(akde.fit(x[:20_000]).epsilon, rel=0.5)
+
+
+def test_tiny_and_ordinary_samples_of_one_batch_are_those_of_each():
+    x = np.random.default_rng(8).normal(size=(2, 20))
+    x[1] *= 1e-310
+    together = akde.bandwidth(x, axis=-1)
+    assert together[0] == akde.bandwidth(x[0])
+    assert together[1] == akde.bandwidth(x[1]) > 0.0
