@@ -39,14 +39,8 @@ class Table:
 
     Attributes
     ----------
-    names : tuple of str
-        The columns.
-    numeric : tuple of int
-        Positions of the columns that hold numbers.
-    mixed : tuple of int
-        Positions of other columns, at least half of which are numbers.
-    remarks : tuple of str
-        What was recognised.
+    names, numeric, mixed, remarks
+        Of a table of any kind what `spreadsheets.Sheet` has of a workbook.
     numbers : callable
         Return the numbers of the column at a position, NaN where one is missing, and remarks on them. Raise if the
         column holds something else.
