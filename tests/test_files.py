@@ -92,8 +92,8 @@ def test_devices_and_pipes_are_written_to(tmp_path):
 
 REFUSED = {
     "there": ("a", {}, InvalidParameterError, "'.*a' exists already; give another --out, or --overwrite"),
-    "a source": ("a", {"overwrite": True, "sources": ["b", "a"]}, InvalidParameterError, "is read and cannot"),
-    "another name of a source": ("link", {"overwrite": True, "sources": ["a"]}, InvalidParameterError, "is read"),
+    "a source": ("a", {"overwrite": True, "sources": ["b", "a"]}, InvalidParameterError, "is also an input"),
+    "another name of a source": ("link", {"overwrite": True, "sources": ["a"]}, InvalidParameterError, "also an input"),
     "a folder": (".", {"overwrite": True}, UnwritableFileError, "is a directory"),
     "no folder": ("no/a", {"overwrite": True, "option": "--plot"}, UnwritableFileError, "no directory 'no'"),
     "a file as a folder": ("a/b", {}, UnwritableFileError, "no directory 'a'"),

@@ -24,8 +24,12 @@ from amortized_kde.data.reading import read_sample
 from amortized_kde.data.sample import moments
 from amortized_kde.errors import AmortizedKdeWarning, DegenerateSampleError, UnlikeTrainingWarning
 from amortized_kde.learned.adaptive.features import describe
+from amortized_kde.learned.adaptive.prediction import smooth
 from amortized_kde.learned.paper.features import network_inputs
 from amortized_kde.learned.store import load_model
+from amortized_kde.numerics import workload
+from amortized_kde.numerics.jit import Loop
+from amortized_kde.numerics.workload import SMALL
 
 FOLDER = Path(__file__).parent / "fixtures" / "golden"
 OWN_FRAME = ("adaptive", "single")
@@ -326,7 +330,74 @@ def test_answers_are_those_that_were_kept(name):
     assert found.keys() == kept.keys()
     for part, expected in kept.items():
         tolerance = 1e-5 if part == "loss" else 1e-12
-        np.testing.assert_allclose(found[part], expected, rtol=tolerance, atol=tolerance, err_msg=f"{name}: {part}")
+        close = np.isclose(found[part], expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+        if part == "one":
+            close |= np.abs(found[part] - expected) <= roundings(name, expected)
+        np.testing.assert_array_equal(found[part][~close], expected[~close], err_msg=f"{name}: {part}")
+
+
+def roundings(name, kept):
+    """How far the rounding of a bandwidth moves quantiles: with one of 1e7, a median near 0 has no 12 digits."""
+    method = f"amortized:{name}" if name in MODELS else name
+    found, first = np.zeros(kept.size), 0
+    for case in used_cases(method):
+        if case.weights is None or method != "sheather-jones-r":
+            size = 1 if np.isnan(kept[first]) else 5 + 2 * points_of(case).size + PROBABILITIES.size
+            found[first + size - PROBABILITIES.size : first + size] = 4e-16 * kept[first + 1] if size > 1 else 0.0
+            first += size
+    assert first == kept.size
+    return found
+
+
+@pytest.fixture
+def in_numpy_only(monkeypatch):
+    """One small sample is computed in NumPy, also where loops are compiled already."""
+    monkeypatch.setattr(Loop, "_loaded", property(lambda self: None, lambda self, loop: None))
+    monkeypatch.setattr(workload, "_LOADED_FROM", np.inf)
+    monkeypatch.setattr(workload, "_COMPILED_FROM", np.inf)
+
+
+def small_answers(method):
+    """What a selector answers for one sample of at most 1000 values, and where that is among the kept answers."""
+    found, places, first = [], [], 0
+    for case in used_cases(method):
+        if case.weights is None or method != "sheather-jones-r":
+            small = case.x.size <= SMALL
+            answer = one_answer(method, case) if small else np.empty(5 + 2 * points_of(case).size + PROBABILITIES.size)
+            kept = np.arange(answer.size)
+            if np.unique(case.x).size == 2 and answer.size > PROBABILITIES.size:
+                # Between two values the density is nearly 0, so that the last bit of a bandwidth moves the median.
+                kept = kept[kept != answer.size - PROBABILITIES.size + np.flatnonzero(PROBABILITIES == 0.5)]
+            found += [answer[kept]] if small else []
+            places += [first + kept] if small else []
+            first += answer.size
+    return np.concatenate(found), np.concatenate(places), first
+
+
+@pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning")
+@pytest.mark.parametrize("name", [*MODELS, *CLASSICAL])
+def test_one_small_sample_has_the_same_answers_without_the_compiler(name, in_numpy_only):
+    method = f"amortized:{name}" if name in MODELS else name
+    found, places, total = small_answers(method)
+    kept = read(name)["one"]
+    assert (total, found.size) == (kept.size, places.size)
+    close = np.isclose(found, kept[places], rtol=1e-12, atol=1e-12, equal_nan=True)
+    close |= np.abs(found - kept[places]) <= roundings(name, kept)[places]
+    np.testing.assert_array_equal(found[~close], kept[places][~close])
+
+
+@pytest.mark.filterwarnings("ignore::amortized_kde.errors.AmortizedKdeWarning")
+def test_features_and_shares_of_one_small_sample_are_the_same_without_the_compiler(in_numpy_only):
+    model = load_model("adaptive")
+    for case in cases():
+        if case.x.size <= SMALL:
+            batch, compared = read_sample(case.x, weights=case.weights).as_batch(), []
+            for size in (batch.values.size, SMALL + 1):
+                with workload.one_sample(size):
+                    features, answer = describe(batch, *ends(case)), smooth(model, batch, *ends(case))
+                    compared.append((features.of_samples, features.of_points, answer.shares, answer.epsilons))
+            for one, other in zip(*compared, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
 FAULTS = (

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array, Flags, Index
+from amortized_kde.data.multivariate import check_in_box, has_columns, read_box, read_multivariate
 from amortized_kde.data.reading import read_bounds, read_sample
 from amortized_kde.data.sample import Sample
 from amortized_kde.data.support import check_inside
-from amortized_kde.density import KernelDensity, plotting
+from amortized_kde.density import KernelDensity, multivariate_plot, plotting
 from amortized_kde.density.html import table_html
+from amortized_kde.density.multivariate import MultivariateDensity
 from amortized_kde.errors import (
     AmortizedKdeError,
     AmortizedKdeWarning,
@@ -31,8 +33,9 @@ from amortized_kde.numerics.floats import quiet
 from amortized_kde.numerics.threads import run_in_pieces
 from amortized_kde.score import LN2, Mean, paired_difference
 from amortized_kde.selection import find_selector
+from amortized_kde.selection.multivariate import find_method
 
-Limits = Sequence[float | None] | None
+Density = KernelDensity | MultivariateDensity
 
 FOLDS = 10
 
@@ -47,7 +50,7 @@ class ComparisonRow:
     ----------
     method : str
     bandwidth : float
-        Of the fit on the whole sample, in data units.
+        Of the fit on the whole sample, in data units; None for several variables.
     score : Mean
         Mean held-out score in bits, with its standard error.
     difference : Mean
@@ -58,7 +61,7 @@ class ComparisonRow:
         Why there is no density or no score.
     note : str
         Warnings of the fits, with their counts.
-    density : KernelDensity
+    density : KernelDensity or MultivariateDensity
         The fit on the whole sample.
     """
 
@@ -69,7 +72,7 @@ class ComparisonRow:
     modes: int | None
     failure: str | None
     note: str | None
-    density: KernelDensity | None = field(default=None, repr=False, compare=False)
+    density: Any = field(default=None, repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row as plain data, without the density."""
@@ -108,13 +111,16 @@ class Comparison:
         Lowest score first; methods without a score last.
     folds : int
         Number of folds, at most the number of points.
-    points : ndarray of shape (n,)
+    points : ndarray of shape (n,) or (n, d)
         The sample, ascending, without values of weight zero.
+    names : tuple of str
+        Names of the variables, if there are several.
     """
 
     rows: tuple[ComparisonRow, ...]
     folds: int
     points: Array = field(compare=False)
+    names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -125,7 +131,7 @@ class Comparison:
     @property
     def protocol(self) -> str:
         """How observations were held out: "10-fold held-out", or "leave-one-out"."""
-        return f"{self.folds}-fold held-out" if self.folds < self.points.size else "leave-one-out"
+        return f"{self.folds}-fold held-out" if self.folds < len(self.points) else "leave-one-out"
 
     @property
     def title(self) -> str:
@@ -174,7 +180,11 @@ class Comparison:
         ------
         DegenerateSampleError
             If no method has a density.
+        InvalidParameterError
+            If the sample has several variables.
         """
+        if self.points.ndim > 1:
+            raise InvalidParameterError("densities of several variables have no curves; plot draws their contours.")
         curves = {}
         for row in self.rows:
             if row.density is not None:
@@ -182,11 +192,11 @@ class Comparison:
                 grid = row.density.grid(count)
                 curves[f"{row.method}, bandwidth {row.bandwidth:.4g}{score}"] = (grid, row.density.pdf(grid))
         if not curves:
-            raise DegenerateSampleError(f"no method has a density of this sample; the first: {self.rows[0].failure}")
+            raise DegenerateSampleError(f"no method could fit this sample; the first error: {self.rows[0].failure}")
         return curves
 
     def plot(self, ax: Any = None, *, count: int = 512) -> Any:
-        """Draw the density of every method that has one.
+        """Draw the density of every method that has one; of several variables, one panel for each with contours.
 
         Parameters
         ----------
@@ -207,6 +217,9 @@ class Comparison:
         DegenerateSampleError
             If no method has a density.
         """
+        if self.points.ndim > 1:
+            densities = {row.method: row.density for row in self.rows if row.density is not None}
+            return multivariate_plot.draw_panels(densities, self.names)
         curves = self.curves(count)
         bounds = next(row.density.bounds for row in self.rows if row.density is not None)
         if ax is None:
@@ -223,10 +236,10 @@ class Comparison:
 
 @quiet
 def compare(
-    x: ArrayLike,
+    x: Any,
     *,
     methods: Sequence[str] | None = None,
-    bounds: Sequence[float | None] | None = None,
+    bounds: Any = None,
     weights: ArrayLike | None = None,
     folds: int = FOLDS,
     rng: np.random.Generator | int = 0,
@@ -241,12 +254,13 @@ def compare(
 
     Parameters
     ----------
-    x : array_like of shape (n,)
-        The sample, in data units.
+    x : array_like of shape (n,) or (n, d), table, or sequence of d columns
+        The sample, in data units, as in `fit`.
     methods : sequence of str, optional
-        Names from `selectors()`; default: all of them, of which some take time of order n^2.
+        Names from `selectors()`; default: all of them, of which some take time of order n^2. For d variables from
+        ``selectors(multivariate=True)``.
     bounds : (float or None, float or None), optional
-        Hard limits of every density.
+        Hard limits of every density; for d variables as in `fit`.
     weights : array_like of shape (n,), optional
         Importance weights; observations of weight zero are dropped.
     folds : int
@@ -277,33 +291,43 @@ def compare(
     """
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or folds < 2:
         raise InvalidParameterError(f"folds must be a whole number of at least 2, not {folds!r}.")
-    given = (methods,) if isinstance(methods, str) else selectors() if methods is None else methods
+    several = has_columns(x)
+    given = (methods,) if isinstance(methods, str) else selectors(multivariate=several) if methods is None else methods
     # Two names of one method are one row.
-    names = tuple(dict.fromkeys(find_selector(name, "density").name for name in given))
+    names = tuple(dict.fromkeys((find_method(n) if several else find_selector(n, "density")).name for n in given))
     if not names:
-        raise InvalidParameterError("there is nothing to compare; name at least one method.")
-    sample = read_sample(x, weights=weights)
-    # Equal weights give the same bits as none.
-    sample = Sample(sample.values, sample.as_batch().weights)
-    check_inside(sample.values, read_bounds(bounds))
-    n = sample.values.size
+        raise InvalidParameterError("methods is empty; name at least one.")
+    sample, bounds, columns = (_read_columns if several else _read_one)(x, weights, bounds)
+    n = len(sample.values)
     fold = np.random.default_rng(rng).permutation(n) % min(folds, n)
     rows = _rank([_judge(name, sample, fold, bounds, threads) for name in names], sample.weights)
-    return Comparison(rows, min(int(folds), n), sample.values)
+    return Comparison(rows, min(int(folds), n), sample.values, columns)
 
 
-def _judge(
-    method: str, sample: Sample, fold: Index, bounds: Limits, threads: int | None
-) -> tuple[ComparisonRow, Array]:
+def _read_one(x: Any, weights: ArrayLike | None, bounds: Any) -> tuple[Sample, Any, tuple[str, ...]]:
+    sample = read_sample(x, weights=weights)
+    check_inside(sample.values, read_bounds(bounds))
+    # Equal weights give the same bits as none.
+    return Sample(sample.values, sample.as_batch().weights), bounds, ()
+
+
+def _read_columns(x: Any, weights: ArrayLike | None, bounds: Any) -> tuple[Sample, Any, tuple[str, ...]]:
+    sample = read_multivariate(x, weights=weights)
+    box = read_box(bounds, sample.names)
+    check_in_box(sample.values, box, sample.names)
+    return Sample(sample.values, sample.weights), list(box), sample.names
+
+
+def _judge(method: str, sample: Sample, fold: Index, bounds: Any, threads: int | None) -> tuple[ComparisonRow, Array]:
     """Return a row without its difference, and the score of each observation (empty if there is none)."""
     # A single observation leaves nothing to fit.
-    training = [_part(sample, fold != k) for k in range(int(fold.max()) + 1)] if sample.values.size > 1 else []
+    training = [_part(sample, fold != k) for k in range(int(fold.max()) + 1)] if len(sample.values) > 1 else []
     (whole, *parts), note = _fit_all([sample, *training], method, bounds, threads)
     scores = _scores(sample.values, fold, parts, threads)
-    density = whole if isinstance(whole, KernelDensity) else None
+    density = None if isinstance(whole, str) else whole
     row = ComparisonRow(
         method=method,
-        bandwidth=None if density is None else density.bandwidth,
+        bandwidth=density.bandwidth if isinstance(density, KernelDensity) else None,
         score=paired_difference(scores, np.zeros(scores.size), weights=sample.weights) if scores.size else None,
         difference=None,
         modes=None if density is None else len(density.modes()),
@@ -319,10 +343,10 @@ def _part(sample: Sample, kept: Flags) -> Sample:
 
 
 def _fit_all(
-    samples: list[Sample], method: str, bounds: Limits, threads: int | None
-) -> tuple[list[KernelDensity | str], str | None]:
+    samples: list[Sample], method: str, bounds: Any, threads: int | None
+) -> tuple[list[Density | str], str | None]:
     """Return a density or an error message for each sample, and the warnings with their counts."""
-    results: list[KernelDensity | str] = [""] * len(samples)
+    results: list[Density | str] = [""] * len(samples)
 
     def work(start: int, stop: int) -> None:
         for k in range(start, stop):
@@ -335,15 +359,15 @@ def _fit_all(
     # Recorded around all threads, not in each: the list of filters belongs to the process.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AmortizedKdeWarning)
-        operations = sum(float(part.values.size) ** 2 for part in samples)
+        operations = sum(float(len(part.values)) ** 2 for part in samples)
         run_in_pieces(work, len(samples), operations=operations, threads=threads)
     counts = Counter(str(warning.message) for warning in caught if issubclass(warning.category, AmortizedKdeWarning))
     return results, " ".join(f"{text} ({count} of {len(samples)} fits)" for text, count in counts.items()) or None
 
 
-def _scores(values: Array, fold: Index, parts: list[KernelDensity | str], threads: int | None) -> Array:
+def _scores(values: Array, fold: Index, parts: list[Density | str], threads: int | None) -> Array:
     """Return each observation's score under the density of its fold; empty if a fold has none."""
-    scores = np.empty(values.size if parts else 0)
+    scores = np.empty(len(values) if parts else 0)
     for k, density in enumerate(parts):
         if isinstance(density, str):
             return np.empty(0)
@@ -351,7 +375,7 @@ def _scores(values: Array, fold: Index, parts: list[KernelDensity | str], thread
     return scores
 
 
-def _failure(whole: KernelDensity | str, parts: list[KernelDensity | str]) -> str | None:
+def _failure(whole: Density | str, parts: list[Density | str]) -> str | None:
     if isinstance(whole, str):
         return whole
     failed = [part for part in parts if isinstance(part, str)]

@@ -43,7 +43,7 @@ def check_target(
         If it is a folder, or there is no folder to write it to.
     """
     if any(_same(path, source) for source in sources):
-        raise InvalidParameterError(f"{path!r} is read and cannot be written too; give another {option}.")
+        raise InvalidParameterError(f"{path!r} is also an input; give another {option}.")
     target = Path(path)
     with writing(path):
         found = target.exists()
@@ -53,7 +53,7 @@ def check_target(
         raise InvalidParameterError(f"{path!r} exists already; give another {option}, or --overwrite to replace it.")
     if not target.parent.is_dir():
         raise UnwritableFileError(
-            f"{path!r} cannot be written: there is no directory {str(target.parent)!r}; make it first."
+            f"{path!r} cannot be written: there is no directory {str(target.parent)!r}; create it first."
         )
 
 
@@ -95,7 +95,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     name = os.fsdecode(path)
     if "\0" in name:
-        raise UnwritableFileError(f"{name!r} cannot be written: no name of a file has a null character.")
+        raise UnwritableFileError(f"{name!r} cannot be written: a file name cannot contain a null character.")
     with writing(name):
         target = os.path.realpath(name)
         if _is_stream(name):

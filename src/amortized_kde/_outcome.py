@@ -20,7 +20,7 @@ FALLBACKS: dict[int, str] = {
     NO_SOLUTION: "the Sheather-Jones equation has no solution, so Silverman's rule gives the bandwidth",
 }
 FAILURES: dict[int, str] = {
-    TOO_FEW: "fewer than two values carry no scale",
+    TOO_FEW: "a single value has no scale",
     CONSTANT: "all values are equal, so there is no scale",
     TOO_SPARSE: "R's bw.SJ stops here: sample is too sparse to find TD",
     ALPHA_NOT_FINITE: "R's bw.SJ stops here: sample is too sparse to find alph2",

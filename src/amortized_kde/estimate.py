@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array, Flags
+from amortized_kde.data.multivariate import MultivariateSample, check_in_box, has_columns, read_box, read_multivariate
 from amortized_kde.data.reading import Nan, check_nan, read_bounds, read_sample, read_samples
 from amortized_kde.data.sample import Sample, Samples
-from amortized_kde.data.support import Bounds, check_inside, working_domain
+from amortized_kde.data.support import OPEN, Bounds, check_inside, working_domain
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.background import Background
 from amortized_kde.density.kernels import BINNED_FROM
+from amortized_kde.density.multivariate import MultivariateDensity
 from amortized_kde.errors import (
     BadRowsWarning,
     DegenerateSampleError,
@@ -23,6 +25,7 @@ from amortized_kde.errors import (
     warn_caller,
 )
 from amortized_kde.numerics.floats import quiet
+from amortized_kde.numerics.workload import one_sample
 from amortized_kde.selection import (
     FAILURES,
     FALLBACKS,
@@ -37,6 +40,7 @@ from amortized_kde.selection import (
     smooth,
     ways_unlike,
 )
+from amortized_kde.selection.multivariate import METHODS, find_method
 
 DEFAULT_METHOD = "amortized"
 
@@ -128,9 +132,9 @@ def bandwidth(
 
 @quiet
 def fit(
-    x: ArrayLike,
+    x: Any,
     *,
-    bounds: Sequence[float | None] | None = None,
+    bounds: Any = None,
     method: str | None = None,
     bandwidth: float | None = None,
     weights: ArrayLike | None = None,
@@ -138,26 +142,28 @@ def fit(
     truncate: bool = False,
     nan: Nan = "raise",
     threads: int | None = None,
-) -> KernelDensity:
-    """Estimate the density of one sample.
+) -> Any:
+    """Estimate the density of one sample, of one variable or of two to eight.
 
     Parameters
     ----------
-    x : array_like of shape (n,)
-        The sample.
+    x : array_like of shape (n,) or (n, d), table, or sequence of d columns
+        The sample. With two axes it is one sample of d variables, observations in rows; a table keeps the names of its
+        columns. For many samples of one variable call the function `bandwidth` with ``axis=``.
     bounds : (float or None, float or None), optional
-        Hard limits; the density is truncated to them and renormalised (paper, eq. 8).
+        Hard limits; the density is truncated to them and renormalised (paper, eq. 8). For d variables a list of d such
+        pairs, or a dict from names of columns to pairs.
     method : str, optional
         One of `selectors()`, or R's ``"SJ"``, ``"nrd0"`` or ``"nrd"``; default: ``"amortized"``, which stands for
-        ``"amortized:adaptive"``.
+        ``"amortized:adaptive"``. For d variables one of ``selectors(multivariate=True)``.
     bandwidth : float, optional
-        A bandwidth of your own, the kernel's standard deviation in data units, instead of a method.
+        A bandwidth of your own, the kernel's standard deviation in data units, instead of a method; for one variable.
     weights : array_like of shape (n,), optional
         Importance weights, as in the function `bandwidth`; each point contributes in proportion to its weight.
     reference : array_like, optional
-        Historical data that set the working domain on the open sides.
+        Historical data that set the working domain on the open sides; for one variable.
     truncate : bool
-        Truncate the density at the working domain on the open sides too, as the paper does.
+        Truncate the density at the working domain on the open sides too, as the paper does; for one variable.
     nan : {"raise", "omit"}
         What to do with missing values.
     threads : int, optional
@@ -165,7 +171,7 @@ def fit(
 
     Returns
     -------
-    KernelDensity
+    KernelDensity, or MultivariateDensity for several variables
 
     Raises
     ------
@@ -179,9 +185,17 @@ def fit(
     KernelDensity(n=5, bandwidth=0.146038, bounds=(0.0, 1.0), method='silverman')
     >>> fit([0.1, 0.2, 0.2, 0.5, 0.9], bandwidth=0.1)
     KernelDensity(n=5, bandwidth=0.1, bounds=(None, None), method='given')
+    >>> fit({"x": [1, 2, 4, 7], "y": [3, 1, 2, 2]}, method="scott", bounds={"y": (0, None)})
+    MultivariateDensity(n=4, names=('x', 'y'), bounds=((None, None), (0.0, None)), method='scott')
     """
+    if has_columns(x):
+        if bandwidth is not None or reference is not None or truncate:
+            raise InvalidParameterError(
+                "bandwidth, reference and truncate are for samples of one variable; leave them out."
+            )
+        return _multivariate_density(read_multivariate(x, weights=weights, nan=nan), bounds, method, threads)
     if method is not None and bandwidth is not None:
-        raise InvalidParameterError("method and bandwidth exclude each other; give one of them.")
+        raise InvalidParameterError("give either method or bandwidth, not both.")
     selector, limits = find_selector(DEFAULT_METHOD if method is None else method, "density"), read_bounds(bounds)
     refuse_calibrated(selector)
     sample = read_sample(x, weights=weights, nan=nan, threads=threads)
@@ -205,7 +219,8 @@ def _adaptive_density(
 ) -> KernelDensity:
     assert selector.adaptive is not None
     model, batch = selector.adaptive(), sample.as_batch()
-    smoothing = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
+    with one_sample(sample.values.size):
+        smoothing = smooth(model, batch, np.array([bounds.lower]), np.array([bounds.upper]), threads=threads)
     _raise_or_warn(smoothing, sample, selector)
     anchors = None
     if sample.values.size < BINNED_FROM or batch.weights is not None:
@@ -233,15 +248,32 @@ def _distinct(rungs: Array, shares: Array) -> tuple[Array, Array]:
     return (rungs, shares) if positive.size == rungs.size else (positive, np.add.reduceat(shares, first, axis=0))
 
 
-def selectors() -> tuple[str, ...]:
-    """Return the names that ``method=`` accepts.
+def _multivariate_density(
+    sample: MultivariateSample, bounds: Any, method: str | None, threads: int | None
+) -> MultivariateDensity:
+    chosen, box = find_method(method), read_box(bounds, sample.names)
+    check_in_box(sample.values, box, sample.names)
+    margins = None
+    if chosen.needs_margins or any(limits != OPEN for limits in box):
+        selector = find_selector(DEFAULT_METHOD, "density")
+        margins = tuple(
+            _adaptive_density(sample.column(axis), limits, selector, None, threads) for axis, limits in enumerate(box)
+        )
+    parts = chosen.estimate(sample, margins, threads)
+    return MultivariateDensity(parts, sample.values, sample.every_weight, sample.names, box, chosen.name)
+
+
+def selectors(*, multivariate: bool = False) -> tuple[str, ...]:
+    """Return the names that ``method=`` accepts, for one variable or for several.
 
     Examples
     --------
     >>> "silverman" in selectors()
     True
+    >>> "abramson" in selectors(multivariate=True)
+    True
     """
-    return tuple(SELECTORS)
+    return tuple(METHODS if multivariate else SELECTORS)
 
 
 def _read_reference(reference: ArrayLike | None) -> Array | None:
@@ -255,7 +287,8 @@ def _frame(bounds: Bounds, reference: Array | None) -> Bounds:
 
 def _one_bandwidth(sample: Sample, bounds: Bounds, frame: Bounds, selector: Selector, threads: int | None) -> float:
     check_inside(sample.values, bounds)
-    selection = selector.select(sample.as_batch(), bounds, frame, threads=threads)
+    with one_sample(sample.values.size):
+        selection = selector.select(sample.as_batch(), bounds, frame, threads=threads)
     _raise_or_warn(selection, sample, selector)
     return float(selection.bandwidths[0])
 
@@ -266,18 +299,19 @@ def _raise_or_warn(result: Selection | Smoothing, sample: Sample, selector: Sele
     if code in FAILURES:
         raise DegenerateSampleError(
             f"method {method!r} has no answer for this sample of {sample.values.size}: {FAILURES[code]}; "
-            "give a bandwidth of your own with bandwidth= (on the command line: --bandwidth)."
+            "pass your own bandwidth as bandwidth= (on the command line: --bandwidth)."
         )
     if not np.all(result.bandwidths > 0.0) or not np.all(np.isfinite(result.bandwidths)):
         raise InvalidParameterError(
-            f"method {method!r} has no finite bandwidth for this sample; take another method, or get its model again."
+            f"method {method!r} has no finite bandwidth for this sample; use another method, or check the files of its "
+            "model."
         )
     if code in FALLBACKS:
         warn_caller(f"{method}: {FALLBACKS[code]}.", FallbackWarning)
     if code == UNLIKE_TRAINING and result.unlike is not None:
         ways = " and ".join(ways_unlike(result.unlike[0]))
         warn_caller(
-            f"{method}: this sample is unlike all that the model was trained on ({ways}); "
+            f"{method}: this sample is unlike the model's training data ({ways}); "
             "compare the result with other methods.",
             UnlikeTrainingWarning,
         )
@@ -288,8 +322,8 @@ def refuse_calibrated(selector: Selector) -> None:
     load = getattr(selector.select, "load", None)
     if load is not None and "calibration" in load().card:
         raise InvalidParameterError(
-            f"{selector.name!r} was trained to correct forecasts before their densities are made; use the functions of "
-            "amortized_kde.ensembles, which do so, or train with --no-calibration."
+            f"{selector.name!r} calibrates forecasts before it estimates their densities; use the functions of "
+            "amortized_kde.ensembles, or train with --no-calibration."
         )
 
 
@@ -316,6 +350,6 @@ def warn_of_rows(samples: Samples, outside: Flags, selection: Selection, method:
     count = int(np.sum(fine & (selection.codes == UNLIKE_TRAINING)))
     if count:
         warn_caller(
-            f"{method}: {count} of {len(samples)} samples are unlike all that the model was trained on.",
+            f"{method}: {count} of {len(samples)} samples are unlike the model's training data.",
             UnlikeTrainingWarning,
         )

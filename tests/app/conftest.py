@@ -101,9 +101,9 @@ def new_page(chromium, server):
     """Open the page at a size, in light or dark; afterwards it must have asked nobody else for anything."""
     contexts, asked = [], []
 
-    def open_page(query="", *, width=1400, height=1000, dark=False):
+    def open_page(query="", *, width=1400, height=1000, dark=False, touch=False):
         context = chromium.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", has_touch=touch
         )
         context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.address)
         context.set_default_timeout(60_000)
@@ -111,7 +111,7 @@ def new_page(chromium, server):
         context.on("request", lambda request: asked.append(request.url))
         page = context.new_page()
         page.goto(f"{server.address}/{query}")
-        page.get_by_role("heading", name="Paste a sample").wait_for()
+        page.get_by_role("heading", name="amortized-kde").wait_for()
         return page
 
     yield open_page

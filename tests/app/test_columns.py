@@ -49,3 +49,11 @@ def test_opened_tables_can_be_sent_to_another_process(workbook):
     for content in (b"a,b\n1,2\n3,4\n", b"1 2\n3 4\n", workbook(s=[["a", "b"], [1, 2], [3, 4]])):
         table = open_file(content, "a file")
         assert np.array_equal(read_rows(pickle.loads(pickle.dumps(table)))[1], read_rows(table)[1])
+
+
+def test_a_column_of_weights():
+    table = open_text("x,w,v\n1,2,3\n2,,3\n,5,3\n4,0.5,3\n", "the text")
+    found = read_choice(table, 0, 1)
+    assert (found.values.tolist(), found.weights.tolist()) == ([1.0, 4.0], [2.0, 0.5])
+    assert found.remarks[-1] == "2 missing left out"
+    assert read_choice(table, 0).weights is None

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kstest
 
 import amortized_kde as akde
-from amortized_kde.app.ensembles import judge_ranks, relative_ranks, verify
+from amortized_kde.app.ensembles import guess_members, judge_ranks, one_density, relative_ranks, verify
 from amortized_kde.app.examples import example_ensembles
 from amortized_kde.ensembles import ranks
 
@@ -123,3 +123,27 @@ def test_ranks_with_missing_members_and_ties():
 
 def test_the_example_is_too_narrow():
     assert judge_ranks(*example_ensembles()).sentence == "The histogram is not flat: the forecasts are too narrow."
+
+
+@pytest.mark.parametrize(
+    ("names", "members", "observed"),
+    [
+        (("station", "lead", "m1", "m2", "m3", "obs"), [2, 3, 4], 5),
+        (("Station ID", "lead_time", "member_01", "member_02", "Observed"), [2, 3], 4),
+        (("lat", "lon", "ENS.1", "ENS.2", "truth", "m1"), [2, 3], 4),
+        (("date", "warm", "cold", "y"), [1, 2], 3),
+        (("a", "b", "c"), [0, 1, 2], None),
+        (("1", "2", "3"), [0, 1, 2], None),
+        ((), [], None),
+    ],
+)
+def test_members_are_guessed_by_their_names(names, members, observed):
+    assert guess_members(names) == (members, observed)
+
+
+def test_one_ensemble():
+    found = verify(MEMBERS, None, method="silverman", bounds=(0.0, None))
+    sample, density = one_density(np.append(MEMBERS[3], np.nan), found.bandwidths[3], (0.0, None))
+    assert np.array_equal(sample.values, np.sort(MEMBERS[3]))
+    assert density.bandwidth == found.bandwidths[3]
+    assert one_density(MEMBERS[3], float("nan"), (None, None)) is None

@@ -9,6 +9,7 @@ import amortized_kde.app
 from amortized_kde.app.columns import MOST_VALUES
 from amortized_kde.app.comparing import check_spread, fit_method
 from amortized_kde.app.examples import EXAMPLES
+from amortized_kde.data.reading import read_sample
 
 DATA, EXAMPLES_FOLDER = Path(amortized_kde.app.__file__).parent / "data", Path(__file__).parents[2] / "examples"
 
@@ -19,7 +20,7 @@ def test_every_example_can_be_shown(name):
     check_spread(values)
     assert values.size <= MOST_VALUES
     assert np.array_equal(values, EXAMPLES[name].values())
-    fitted = fit_method(values, "silverman", bounds)
+    fitted = fit_method(read_sample(values), "silverman", bounds)
     assert fitted.density is not None
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from browsing import alert, paste, picture, says, upload
 
+from amortized_kde.app.page import HELP
 from amortized_kde.app.server import HEADERS
 
 pytestmark = pytest.mark.xdist_group("page")
@@ -27,7 +28,7 @@ def foreign(page):
     """Links and pictures that are not the page's own."""
     links = page.locator("a").evaluate_all("all => all.map(e => e.getAttribute('href'))")
     images = page.locator("img").evaluate_all("all => all.map(e => e.src)")
-    return [link for link in links if not link.startswith("#")] + images
+    return [link for link in links if not link.startswith("#") and link != HELP] + images
 
 
 def seen(text):
@@ -64,8 +65,8 @@ def test_names_of_members_are_shown_as_they_are(page):
     content = f'"{WORDS}",a,b\nu,1,2\nv,3,5\n'.encode()
     kind = {"name": "e.csv", "mimeType": "text/csv", "buffer": content}
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(kind)
-    says(page, "2 members; not numbers:")
-    assert f"{WORDS[:79]}…." in seen(page.get_by_text("2 members; not numbers:").inner_text())
+    says(page, "2 members; not used:")
+    assert f"{WORDS[:79]}…." in seen(page.get_by_text("2 members; not used:").inner_text())
     assert foreign(page) == []
 
 

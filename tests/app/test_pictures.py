@@ -8,7 +8,8 @@ import pytest
 import amortized_kde as akde
 from amortized_kde.app.curves import compute_drawing
 from amortized_kde.app.ensembles import judge_ranks
-from amortized_kde.app.pictures import DASHES, colours, density_chart, icon, legend_html, picture, rank_chart
+from amortized_kde.app.pictures import DASHES, ZOOM, colours, density_chart, icon, legend_css, picture, rank_chart
+from amortized_kde.data.reading import read_sample
 
 X = np.sort(np.random.default_rng(1).gamma(2.0, 1.0, 200))
 METHODS = ("silverman", "scott", "amortized:gmm32")
@@ -17,7 +18,7 @@ METHODS = ("silverman", "scott", "amortized:gmm32")
 @pytest.fixture(scope="module")
 def drawing():
     densities = {name: akde.fit(X, bounds=(0, None), method=name) for name in METHODS}
-    return compute_drawing(densities, X, (0.0, None), name="length [$]")
+    return compute_drawing(densities, read_sample(X), (0.0, None), name="length [$]")
 
 
 def flat(value):
@@ -51,7 +52,7 @@ def test_nothing_below_the_floor_of_a_logarithmic_axis(drawing):
 
 def test_a_picture_without_rug_and_bounds():
     many = np.linspace(0.0, 1.0, 3000)
-    drawing = compute_drawing({"a": akde.fit(many, method="scott")}, many, (None, None), name="x")
+    drawing = compute_drawing({"a": akde.fit(many, method="scott")}, read_sample(many), (None, None), name="x")
     spec = json.loads(density_chart(drawing, log=False, dark=False).to_json())
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["rect", "line", "rule"]
     assert sum(map(len, spec["datasets"].values())) < 3000
@@ -75,11 +76,35 @@ def test_every_curve_can_be_seen_and_told_apart(dark, ground):
     assert colours(9, dark=dark)[7:] == found[:2]
 
 
-def test_the_legend_names_all_and_executes_nothing():
-    text = legend_html(["a", "<script>alert(1)</script>"], dark=False)
-    assert "<script" not in text
-    assert "&lt;script&gt;" in text
+def test_the_legend_has_a_line_for_each_curve():
+    text = legend_css("legend", ["a", "b"], dark=False)
     assert text.count("repeating-linear-gradient") == 2
+    assert ".st-key-legend button:nth-of-type(2)::before" in text
+
+
+def test_a_hidden_curve_is_left_out_and_others_keep_their_colours(drawing):
+    spec = json.loads(density_chart(drawing, log=False, dark=False, hidden=METHODS[:1]).to_json())
+    drawn = {row["method"] for rows in spec["datasets"].values() for row in rows if "method" in row}
+    assert drawn == set(METHODS[1:])
+    (line,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "line"]
+    assert line["encoding"]["color"]["scale"]["domain"] == list(METHODS)
+    without = json.loads(density_chart(drawing, log=True, dark=False, hidden=METHODS).to_json())
+    assert "line" not in [layer["mark"]["type"] for layer in without["layer"]]
+    assert picture(drawing, "svg", log=False, hidden=METHODS) != picture(drawing, "svg", log=False)
+
+
+def test_an_axis_ends_where_it_is_told_to(drawing):
+    spec = json.loads(density_chart(drawing, log=False, dark=False, top=0.125).to_json())
+    domains = [entry["domain"] for entry in flat(spec) if isinstance(entry, dict) and "domain" in entry]
+    assert [0.0, 0.125] in domains
+    assert picture(drawing, "svg", log=False, top=0.125) != picture(drawing, "svg", log=False)
+
+
+def test_only_a_mouse_or_a_pen_brushes(drawing):
+    spec = json.loads(density_chart(drawing, log=False, dark=False, zoom=True).to_json())
+    (brush,) = [entry for entry in spec["params"] if entry["name"] == ZOOM]
+    assert brush["select"]["encodings"] == ["x"]
+    assert "touch" in json.dumps(brush["select"]["on"])
 
 
 def test_the_icon_is_a_picture():
@@ -97,7 +122,7 @@ def test_a_histogram_of_ranks():
 @pytest.mark.parametrize("log", [False, True])
 def test_pictures_to_take_away(log):
     densities = {name: akde.fit(X, bounds=(0, None), method=name) for name in ("silverman", "scott")}
-    drawing = compute_drawing(densities, X, (0.0, None), name="cost in $ and $")
+    drawing = compute_drawing(densities, read_sample(X), (0.0, None), name="cost in $ and $")
     assert picture(drawing, "png", log=log).startswith(b"\x89PNG")
     svg = picture(drawing, "svg", log=log)
     assert b"<svg" in svg

@@ -12,12 +12,22 @@ testing = pytest.importorskip("streamlit.testing.v1")
 PAGE = Path(amortized_kde.app.__file__).parent / "page.py"
 
 
-def test_the_page_invites():
+def test_the_page_opens_with_its_name_and_an_example():
     page = testing.AppTest.from_file(str(PAGE)).run(timeout=60)
     assert not page.exception
-    assert [info.value for info in page.info] == [
-        "Paste numbers, upload a file or pick an example: their density appears here."
-    ]
+    assert [title.value for title in page.title] == ["amortized-kde"]
+    assert "Paste numbers and see their probability density" in page.markdown[0].value
+    assert "Everything is computed on the machine running this page" in page.caption[0].value
+    assert "Old Faithful" in page.header[1].value
+    assert "The 272 values" in page.success[0].value
+
+
+def test_the_documentation():
+    page = testing.AppTest.from_file(str(PAGE))
+    page.query_params["help"] = "1"
+    page.run(timeout=60)
+    assert not page.exception
+    assert "## What you see" in "".join(text.value for text in page.markdown)
 
 
 def test_what_was_not_foreseen_is_a_sentence_without_data(monkeypatch, capfd):
@@ -28,14 +38,25 @@ def test_what_was_not_foreseen_is_a_sentence_without_data(monkeypatch, capfd):
     page = testing.AppTest.from_file(str(PAGE)).run(timeout=60)
     assert not page.exception
     assert [error.value for error in page.error] == [
-        "Something went wrong that we did not foresee (RuntimeError). Reload the page; if it happens again, "
-        "please report what you did."
+        "Something went wrong (RuntimeError). Reload the page; if it happens again, please report what you did."
     ]
     assert "4711" not in "".join(capfd.readouterr())
 
 
 # What Streamlit shows as Markdown, in the first argument.
-SINKS = {"caption", "error", "info", "markdown", "metric", "subheader", "success", "title", "warning", "write"}
+SINKS = {
+    "caption",
+    "error",
+    "header",
+    "info",
+    "markdown",
+    "metric",
+    "subheader",
+    "success",
+    "title",
+    "warning",
+    "write",
+}
 SHOWN = [
     (path.name, call)
     for path in sorted(PAGE.parent.glob("*.py"))
@@ -47,7 +68,7 @@ SHOWN = [
 def is_safe(node):
     """Whether a text is fixed, escaped, or made of such texts and formatted numbers."""
     if isinstance(node, ast.Call):
-        return getattr(node.func, "id", "") == "escaped" or ast.unparse(node) == "type(error).__name__"
+        return getattr(node.func, "id", "") in ("escaped", "_read_help") or ast.unparse(node) == "type(error).__name__"
     if isinstance(node, ast.JoinedStr):
         return all(map(is_safe, node.values))
     if isinstance(node, ast.FormattedValue):

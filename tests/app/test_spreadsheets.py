@@ -96,7 +96,7 @@ def test_other_archives():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("readme.txt", "hello")
-    with pytest.raises(UnreadableFileError, match="is an archive, but no Excel workbook"):
+    with pytest.raises(UnreadableFileError, match="is a zip archive, not an Excel workbook"):
         open_file(file.getvalue(), "a.zip")
     sheet = with_entry(with_entry(file.getvalue(), "mimetype", "application/vnd.oasis"), "content.xml", "<x/>")
     with pytest.raises(UnreadableFileError, match="is an OpenDocument sheet"):

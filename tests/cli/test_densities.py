@@ -272,22 +272,22 @@ WRONG = {
     "zero bandwidth": ("fit good --bandwidth 0", "bandwidth must be .* positive"),
     "infinite bandwidth": ("fit good --bandwidth inf", "bandwidth must be .* finite"),
     "NaN bandwidth": ("score good --outcomes good --bandwidth nan", "bandwidth must be .* finite"),
-    "method and bandwidth": ("fit good --bandwidth 1 --method lcv", "exclude each other"),
+    "method and bandwidth": ("fit good --bandwidth 1 --method lcv", "not both"),
     "unknown method": ("fit good --method silvermann", "Did you mean 'silverman'"),
     "one unknown method": ("compare good --methods scott,lcvv", "Did you mean 'lcv'"),
-    "no methods": ("compare good --methods ,", "nothing to compare"),
+    "no methods": ("compare good --methods ,", "methods is empty"),
     "no file": ("fit nothing", "there is no file 'nothing'"),
     "a directory": ("compare .", "is a directory"),
     "undecodable": ("fit binary", "binary is neither text, nor an Excel workbook"),
-    "a sheet of a text": ("fit good --sheet a", "is no Excel workbook"),
-    "R's ucv": ("fit good --method ucv", "take 'lscv'"),
+    "a sheet of a text": ("fit good --sheet a", "is not an Excel workbook"),
+    "R's ucv": ("fit good --method ucv", "use 'lscv'"),
     "missing column": (f"fit {GEYSER} --column wating", "mean 'waiting'.*: eruptions, waiting"),
     "which column": (f"fit {GEYSER}", "2 columns of numbers: eruptions, waiting; choose"),
     "a negative weight": ("fit weighed --weights w", "line 3: the weight in column 'w' is -3"),
     "no weight at all": ("fit weightless --weights w", "all weights are zero"),
     "missing weights": ("compare weighed --weights v", "no column 'v'"),
     "weights for R": (f"fit {GEYSER} --weights waiting --method sheather-jones-r", "R's bw.SJ, which has no weights"),
-    "one value": ("fit one", "fewer than two values .*--bandwidth"),
+    "one value": ("fit one", "a single value has no scale.*--bandwidth"),
     "one value compared": ("compare one", "no method has an answer"),
     "constant": ("fit constant", "all values are equal.*--bandwidth"),
     "constant compared": ("compare constant", "no method has an answer"),
@@ -296,7 +296,7 @@ WRONG = {
     "table in no directory": ("fit good --out no/d.csv", "there is no directory 'no'"),
     "table in place of a directory": ("fit good --out .", "cannot be written"),
     "picture in no directory": ("fit good --plot no/d.png", "there is no directory 'no'"),
-    "picture of no kind": ("compare good --methods scott --plot d.foo", "cannot be written as 'foo'"),
+    "picture of no kind": ("compare good --methods scott --plot d.foo", "cannot be saved as 'foo'"),
 }
 
 
@@ -390,7 +390,7 @@ def test_a_picture_without_its_library(run, file, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     status, _, err = run("fit", file("1\n2\n4\n"), "--method", "silverman", "--plot", tmp_path / "d.png")
     assert status == 2
-    assert err == "error: pictures need matplotlib; install it with: pip install 'amortized-kde[plot]'\n"
+    assert err == "error: plots need matplotlib; install it with: pip install 'amortized-kde[plot]'\n"
 
 
 def test_a_name_with_dollars_and_brackets_is_only_a_name(run, file, tmp_path):

@@ -20,6 +20,14 @@ COMMAND = [sys.executable, "-m", "amortized_kde.cli"]
 OPTIONS = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """Listen to Ctrl-C, here and in new processes, which inherit that a shell's background jobs ignore it."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Files with minutes of work in them."""
@@ -77,7 +85,9 @@ def test_ctrl_c_ends_a_command_with_one_line(folder, tmp_path, name):
     finally:
         running.kill()
     assert running.returncode == 130, said
-    lines = [line for line in said.splitlines() if line.strip() and "━" not in line and " left " not in line]
+    # Progress, and the line on compilation where nothing is cached yet, are not counted.
+    others = ("━", " left ", "compiling numerical loops")
+    lines = [line for line in said.splitlines() if line.strip() and not any(mark in line for mark in others)]
     assert len(lines) == 1, said
     assert lines[0].startswith("interrupted")
     assert HINTS.get(name, "") in lines[0]
@@ -91,7 +101,7 @@ def wait_until_it_computes(process):
     while time.monotonic() < deadline:
         with open(f"/proc/{process}/stat") as file:
             used = file.read().rpartition(")")[2].split()
-        if (int(used[11]) + int(used[12])) / ticks > 6.0:
+        if (int(used[11]) + int(used[12])) / ticks > 4.0:
             return
         time.sleep(0.1)
     raise AssertionError("it did not compute")

@@ -202,7 +202,7 @@ def test_archives_of_all_kinds_train_without_further_options(run, tmp_path, kind
 
 
 MISTAKES = {
-    "both": (["gmm32", "--archive", "a.nc"], "RECIPE and --archive exclude each other"),
+    "both": (["gmm32", "--archive", "a.nc"], "give either RECIPE or --archive, not both"),
     "neither": ([], "give a RECIPE, or --archive FILE"),
     "option alone": (["gmm32", "--no-season"], "--no-season is for training on an archive; give --archive FILE too"),
     "resume": (["--archive", "a.nc", "--resume"], "--resume is for recipes"),

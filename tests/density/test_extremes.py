@@ -150,7 +150,7 @@ def test_a_bandwidth_of_1e308_has_quantiles():
 
 
 def test_a_bandwidth_that_no_unit_makes_ordinary_gets_a_sentence():
-    with pytest.raises(InvalidParameterError, match="too small beside 1e\\+300"):
+    with pytest.raises(InvalidParameterError, match="too small relative to 1e\\+300"):
         KernelDensity([1e300], 5e-324)
 
 

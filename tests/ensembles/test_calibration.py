@@ -205,10 +205,10 @@ def test_what_a_model_needs_and_was_trained_with_is_asked_for(stored):
         log_scores(RAIN, SEEN, method=method, atoms=(1,))
     with pytest.raises(InvalidSampleError, match="'day_of_year' has missing or infinite values"):
         log_scores(RAIN, SEEN, method=method, covariates={"day_of_year": np.nan})
-    with pytest.raises(InvalidSampleError, match=r"'day_of_year' has shape \(4,\), but there are ensembles of shape"):
+    with pytest.raises(InvalidSampleError, match=r"'day_of_year' has shape \(4,\), but the ensembles have shape"):
         log_scores(RAIN, SEEN, method=method, covariates={"day_of_year": np.ones(4)})
     for function in (akde.fit, akde.bandwidth):
-        with pytest.raises(InvalidParameterError, match="trained to correct forecasts before their densities are made"):
+        with pytest.raises(InvalidParameterError, match="calibrates forecasts before it estimates their densities"):
             function(RAIN[0], method=method)
 
 

@@ -359,7 +359,7 @@ def test_observations_broadcast():
 
 def test_bad_input():
     x = [[1.0, 2.0, 4.0], [2.0, 3.0, 5.0]]
-    with pytest.raises(InvalidSampleError, match=r"obs has shape \(3,\), but there are ensembles of shape \(2,\)"):
+    with pytest.raises(InvalidSampleError, match=r"obs has shape \(3,\), but the ensembles have shape \(2,\)"):
         log_scores(x, [1.0, 2.0, 3.0])
     with pytest.raises(InvalidSampleError, match="obs must hold real numbers"):
         crps(x, ["a", "b"])

@@ -28,7 +28,7 @@ Y = np.random.default_rng(2).gamma(2.0, 3.0, (40, 1))
 
 # Scikit-learn's checks give an estimator of one variable arrays of one dimension, and then take columns of them.
 _INDEXED = "the check itself indexes a second dimension of the one-dimensional X that it made"
-_COLUMNS = "the check gives several columns, whatever the tags say"
+_COLUMNS = "the check gives thirty columns, whatever the tags say"
 EXPECTED_FAILURES = {
     "check_dont_overwrite_parameters": _INDEXED,
     "check_n_features_in_after_fitting": _INDEXED,
@@ -42,8 +42,6 @@ EXPECTED_FAILURES = {
     "check_n_features_in": _INDEXED,
     "check_fit2d_predict1d": _INDEXED,
     "check_estimator_sparse_array": "SciPy cannot make the one-dimensional sparse arrays that the check asks it for",
-    "check_sample_weights_shape": _COLUMNS,
-    "check_sample_weights_not_overwritten": _COLUMNS,
     "check_sample_weight_equivalence_on_dense_data": _COLUMNS,
     "check_fit1d": "one dimension is accepted, as the tag says",
 }
@@ -125,9 +123,24 @@ def test_names_of_columns_are_kept_and_checked():
         estimator.score_samples(pd.DataFrame({"z": X[:, 0]}))
 
 
-def test_two_columns_are_refused():
-    with pytest.raises(InvalidSampleError, match="X has 2 features, but AmortizedKernelDensity is for one"):
-        AmortizedKernelDensity().fit(np.hstack([X, X]))
+def test_several_columns():
+    both = np.random.default_rng(3).gamma(2.0, size=(60, 2))
+    bounds = [(0, None), None]
+    estimator = AmortizedKernelDensity(method="scott", bounds=bounds).fit(pd.DataFrame(both, columns=["a", "b"]))
+    d = akde.fit(both, method="scott", bounds=bounds)
+    assert estimator.n_features_in_ == 2
+    assert not hasattr(estimator, "bandwidth_")
+    assert_array_equal(estimator.score_samples(pd.DataFrame(both, columns=["a", "b"])), d.logpdf(both))
+    draws = estimator.sample(7, random_state=1)
+    assert draws.shape == (7, 2)
+    assert draws[:, 0].min() >= 0.0
+    search = GridSearchCV(AmortizedKernelDensity(), {"method": ["scott", "lcv"]}).fit(both)
+    assert search.best_params_["method"] in ("scott", "lcv")
+
+
+def test_another_number_of_columns_is_refused():
+    with pytest.raises(InvalidSampleError, match="9 columns; a density has at most 8"):
+        AmortizedKernelDensity().fit(np.random.default_rng(1).normal(size=(20, 9)))
     with pytest.raises(ValueError, match="X has 2 features, but AmortizedKernelDensity is expecting 1"):
         AmortizedKernelDensity().fit(X).score_samples(np.hstack([X, X]))
 

@@ -235,7 +235,9 @@ def test_workbooks(tmp_path, workbook):
 
 
 def test_a_sheet_of_no_workbook(table):
-    with pytest.raises(InvalidParameterError, match=r"is no Excel workbook, so it has no sheet 'a'; leave --sheet out"):
+    with pytest.raises(
+        InvalidParameterError, match=r"is not an Excel workbook, so there is no sheet 'a'; omit --sheet"
+    ):
         read_column(table("x\n1\n"), sheet="a")
 
 
@@ -368,7 +370,7 @@ def test_many_weights_and_missing_ones(table, hole):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("x,w\n1,2\n2,-1\n", "line 3: the weight in column 'w' is -1; weights must be there"),
+        ("x,w\n1,2\n2,-1\n", "line 3: the weight in column 'w' is -1; weights must be present"),
         ("x,w\n1,2\n2,inf\n", "line 3: the weight in column 'w' is inf"),
         ("x,w\n1,2\n2,\n", "line 3: the weight in column 'w' is missing"),
         ("x,w\n" + "1,2\n" * 150 + "2,-1\n", "line 152: the weight in column 'w' is -1"),

@@ -1,9 +1,21 @@
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
+from amortized_kde.numerics import layers as module
+from amortized_kde.numerics import uncompiled
 from amortized_kde.numerics.layers import Conditioning, Layer, Stack, run_layers, softmax_layers
 
 WIDTHS = [(2, 1), (3, 7, 5, 1), (4, 20, 17, 16, 1), (5, 128, 128, 1)]
+
+
+@contextmanager
+def in_numpy():
+    """Run the loop's NumPy version."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_network_rows", uncompiled.network_rows)
+        yield
 
 
 def layers_of(widths, rng):
@@ -17,6 +29,8 @@ def test_forward_pass_is_the_formula_row_by_row(widths):
     layers = layers_of(widths, rng)
     inputs = rng.normal(size=(10_000, widths[0]))
     found = run_layers(Stack.of(layers), inputs)
+    with in_numpy():
+        np.testing.assert_allclose(run_layers(Stack.of(layers), inputs), found, rtol=1e-12, atol=1e-12)
     for i in (0, 1, 9_999):
         z = inputs[i]
         for layer in layers[:-1]:
@@ -80,7 +94,10 @@ def test_rows_are_scaled_and_shifted_by_the_conditioning_of_their_sample():
     layers, inputs = layers_of((5, 20, 17, 3), rng), rng.normal(size=(50, 5))
     given = conditioned(rng, 50)
     found = softmax_layers(Stack.of(layers), [(0, inputs)], given)
-    for i in range(50):
+    with in_numpy():
+        again = softmax_layers(Stack.of(layers), [(0, inputs[:20]), (20, inputs[20:])], given)
+    np.testing.assert_allclose(again, found, rtol=1e-12, atol=1e-12)
+    for i in (0, 49):
         z, sample = inputs[i], given.sample_of_row[i]
         for layer, part in zip(layers, (slice(0, 20), slice(20, 37), slice(37, 40)), strict=True):
             z = layer.weight @ np.maximum(z, 0.0 if part.start else -np.inf) + layer.bias

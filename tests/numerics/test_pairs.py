@@ -5,10 +5,13 @@ import pytest
 from amortized_kde.numerics.pairs import lag_counts, lag_sum, pair_sum, squared_kernel_sums
 
 
-@numba.njit
 def all_sums(ascending, counts, factors, h, c):
     sums = squared_kernel_sums(ascending, counts, factors, h)
     return pair_sum(ascending, counts, h, c[0], c[1], c[2], c[3]), sums
+
+
+# In Python the sums run in NumPy.
+WAYS = pytest.mark.parametrize("all_sums", [numba.njit(all_sums), all_sums], ids=["compiled", "NumPy"])
 
 
 @numba.njit
@@ -43,7 +46,8 @@ def squared_distances(ascending, h):
 
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("h", [0.01, 0.3, 2.0, 50.0])
-def test_sums_over_pairs_against_every_pair(name, h):
+@WAYS
+def test_sums_over_pairs_against_every_pair(name, h, all_sums):
     d = squared_distances(SAMPLES[name], h)
     for c in POLYNOMIALS:
         exact = np.sum(np.exp(-0.5 * d) * np.polyval(c, d))
@@ -56,7 +60,8 @@ def test_sums_over_pairs_against_every_pair(name, h):
 
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("h", [0.01, 0.3, 2.0, 50.0])
-def test_pairs_count_by_the_product_of_their_counts(name, h):
+@WAYS
+def test_pairs_count_by_the_product_of_their_counts(name, h, all_sums):
     d, (m, f) = squared_distances(SAMPLES[name], h), counts_and_factors(SAMPLES[name])
     i, j = np.triu_indices(m.size, 1)
     for c in POLYNOMIALS:

@@ -1,4 +1,4 @@
-"""Features of points against the obvious sums over all pairs and regions."""
+"""Features of points against their NumPy versions, and these against the obvious."""
 
 import math
 
@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from amortized_kde.numerics.kernel_tiles import FAINT
+from amortized_kde.numerics import uncompiled
 from amortized_kde.numerics.neighbours import Anchored
 from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, local_rows, point_rows
+from amortized_kde.numerics.uncompiled import FAINT
 
 RUNGS = 2.0 ** np.arange(8.0, -16.5, -1.0)
-SIDES, LOCAL = slice(6, 17), slice(4, 20)
+LOCAL = slice(4, 20)
 ONE_SIDED = np.array([6, 17])
 LAYOUT = Layout(np.array([4, 20]), np.array([NEAR, AROUND]), 1e-5, 20.0)
 LOCATION, SCALE, SIGNED = 0.3, 1.7, np.array([[2.0, -0.5, 0.0]])
@@ -41,17 +42,12 @@ def densities_and_sides(*args):
     return *np.split(out[:, :-7], [RUNGS.size, RUNGS.size + 11], axis=1), pooled
 
 
-def obvious(x, lower, upper, anchors, counts=1.0):
-    densities, sides = [], []
-    for a in anchors:
-        u = (x[:, None] - x[a]) / RUNGS
-        inside = norm.cdf((upper - x[:, None]) / RUNGS) - norm.cdf((lower - x[:, None]) / RUNGS)
-        e = np.exp(-0.5 * u**2) / inside * np.broadcast_to(counts, x.size)[:, None]
-        left, right = e[:a].sum(axis=0), e[a + 1 :].sum(axis=0)
-        both = left + right + FAINT
-        densities.append(np.log(both))
-        sides.append(np.abs(right - left) / both)
-    return np.array(densities), np.array(sides)
+def in_numpy(*args, **options):
+    """The features and their means by the NumPy versions of the loops."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("local_rows", "point_rows"):
+            patch.setitem(globals(), name, getattr(uncompiled, name))
+        return all_features(*args, **options)
 
 
 @pytest.mark.parametrize("bounds", [(-math.inf, math.inf), (-8.0, math.inf), (-8.0, 8.0)])
@@ -59,16 +55,15 @@ def obvious(x, lower, upper, anchors, counts=1.0):
 def test_every_pair_counts(n, bounds):
     x = np.sort(np.random.default_rng(n).standard_t(3, n).clip(-7.9, 7.9))
     anchors = np.arange(n)
-    densities, sides, around, pooled = densities_and_sides(x, *bounds, anchors)
-    expected = obvious(x, *bounds, anchors)
-    np.testing.assert_allclose(densities, expected[0], atol=1e-11)
-    np.testing.assert_allclose(sides, expected[1][:, SIDES], atol=1e-11)
+    densities, _, around, pooled = densities_and_sides(x, *bounds, anchors)
+    for one, other in zip(all_features(x, *bounds, anchors), in_numpy(x, *bounds, anchors), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
     for part, found in zip((NEAR, AROUND), np.split(around, 2, axis=1), strict=True):
         reach = max(1, n // part)
-        means = [expected[0][max(i - reach, 0) : i + reach + 1, LOCAL].mean(axis=0) for i in range(n)]
+        means = [densities[max(i - reach, 0) : i + reach + 1, LOCAL].mean(axis=0) for i in range(n)]
         np.testing.assert_allclose(found, means, atol=1e-11)
-    np.testing.assert_allclose(pooled[: RUNGS.size], expected[0].mean(axis=0), atol=1e-11)
-    np.testing.assert_allclose(pooled[RUNGS.size :], expected[0].var(axis=0), atol=1e-11)
+    np.testing.assert_allclose(pooled[: RUNGS.size], densities.mean(axis=0), atol=1e-11)
+    np.testing.assert_allclose(pooled[RUNGS.size :], densities.var(axis=0), atol=1e-11)
 
 
 def test_ties_are_neighbours():
@@ -81,8 +76,8 @@ def test_ties_are_neighbours():
 def test_anchors_count_by_their_mass_in_means_over_a_region():
     x = np.sort(np.random.default_rng(5).normal(size=300))
     anchors, masses = np.array([0, 1, 150, 160, 298, 299]), np.array([1.0, 74.0, 75.0, 75.0, 74.0, 1.0]) / 300.0
-    _, _, around, _ = densities_and_sides(x, -math.inf, math.inf, anchors, masses)
-    densities = obvious(x, -math.inf, math.inf, anchors)[0][:, LOCAL]
+    densities, _, around, _ = densities_and_sides(x, -math.inf, math.inf, anchors, masses)
+    densities = densities[:, LOCAL]
     wide = np.average(densities[2:4], axis=0, weights=masses[2:4])
     np.testing.assert_allclose(around[2, 16:], wide, atol=1e-11)
     np.testing.assert_allclose(around[0, :16], (densities[0] + 74.0 * densities[1]) / 75.0, atol=1e-11)
@@ -94,16 +89,14 @@ def test_values_count_by_their_counts_and_regions_by_positions(n, bounds):
     rng = np.random.default_rng(n)
     x, counts = np.sort(rng.standard_t(3, n).clip(-7.9, 7.9)), rng.gamma(1.0, 1.0, n)
     masses, positions, anchors = counts / counts.sum(), np.cumsum(counts) - 0.5 * counts - 0.5, np.arange(n)
-    densities, sides, around, pooled = densities_and_sides(x, *bounds, anchors, masses, counts, positions)
-    expected = obvious(x, *bounds, anchors, counts)
-    np.testing.assert_allclose(densities, expected[0], atol=1e-11)
-    np.testing.assert_allclose(sides, expected[1][:, SIDES], atol=1e-11)
-    np.testing.assert_allclose(pooled[: RUNGS.size], masses @ expected[0], atol=1e-11)
-    kept = np.maximum(masses, 1e-4 / n)
-    for part, found in zip((NEAR, AROUND), np.split(around, 2, axis=1), strict=True):
-        near = np.abs(positions[:, None] - positions) <= max(1.0, counts.sum() / part)
-        means = (near * kept) @ expected[0][:, LOCAL] / (near @ kept)[:, None]
-        np.testing.assert_allclose(found, means, atol=1e-9)
+    given = x, *bounds, anchors, masses, counts, positions
+    (found, pooled), (expected, expected_pooled) = all_features(*given), in_numpy(*given)
+    np.testing.assert_allclose(pooled, expected_pooled, rtol=1e-12, atol=1e-11)
+    regions = slice(RUNGS.size + 11, RUNGS.size + 11 + 32)
+    # Differences of running sums, where the masses of a region are small.
+    np.testing.assert_allclose(found[:, regions], expected[:, regions], atol=1e-9)
+    others = np.delete(np.arange(found.shape[1]), regions)
+    np.testing.assert_allclose(found[:, others], expected[:, others], rtol=1e-12, atol=1e-11)
 
 
 def test_of_some_anchors_the_same_numbers_as_of_all():
@@ -191,3 +184,17 @@ def test_local_densities_do_not_depend_on_the_origin(shift):
     shifted = densities_and_sides(x + shift, -math.inf, math.inf, np.arange(60))
     for part, other in zip(given[:2], shifted[:2], strict=True):
         np.testing.assert_allclose(part, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("bounds", [(-math.inf, math.inf), (-8.0, math.inf), (-8.0, 8.0)])
+def test_in_numpy_every_pair_counts(bounds):
+    x, counts = np.sort(np.random.default_rng(3).standard_t(3, 30).clip(-7.9, 7.9)), np.linspace(0.5, 1.5, 30)
+    out, _ = in_numpy(x, *bounds, np.arange(30), counts=counts)
+    for a in (0, 1, 12, 29):
+        u = (x[:, None] - x[a]) / RUNGS
+        inside = norm.cdf((bounds[1] - x[:, None]) / RUNGS) - norm.cdf((bounds[0] - x[:, None]) / RUNGS)
+        e = counts[:, None] * np.exp(-0.5 * u**2) / inside
+        left, right = e[:a].sum(axis=0), e[a + 1 :].sum(axis=0)
+        np.testing.assert_allclose(out[a, : RUNGS.size], np.log(left + right + FAINT), atol=1e-12)
+        sides = np.abs(right - left) / (left + right + FAINT)
+        np.testing.assert_allclose(out[a, RUNGS.size : RUNGS.size + 11], sides[6:17], atol=1e-12)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from amortized_kde.numerics import uncompiled
 from amortized_kde.numerics.statistics import (
     interquartile_range,
     moment_rows,
@@ -178,7 +179,8 @@ def test_spacings_beside_anchors_against_the_list_of_them(values, ranks):
     if not beside:
         assert np.isnan(out).all(), "nothing is written"
         return
-    spacing, logs = np.array(beside), np.log(np.array(beside) + 1e-4)
-    off = logs - logs.mean()
-    expected = [logs.mean(), np.mean(off**2), np.mean(off**3), np.mean(0.01 / (0.01 + spacing)), np.mean(spacing == 0)]
-    np.testing.assert_allclose(out[0], expected, rtol=1e-12, atol=1e-12)
+    expected = np.full((1, 5), np.nan)
+    uncompiled.spacing_rows(x, one, anchors, all_anchors, np.array([3.0]), 1e-4, 0.01, expected, 0, 1)
+    np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
+    logs = np.log(np.array(beside) + 1e-4)
+    np.testing.assert_allclose(expected[0, [0, 1, 4]], [logs.mean(), logs.var(), beside.count(0.0) / len(beside)])

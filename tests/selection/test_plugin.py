@@ -233,7 +233,7 @@ def test_r_on_a_thousand_fresh_samples(rscript):
 @pytest.mark.parametrize(
     ("x", "reason"),
     [
-        ([3.0], "fewer than two values"),
+        ([3.0], "a single value has no scale"),
         ([1.0, 1.0, 1.0], "too sparse to find TD"),
         ([1.0, 1.0, 1.0, 1.0, 1.0, 7.0], "too sparse to find TD"),
         ([0.0] * 50 + [1.0, 2.0, 3.0], "too sparse to find TD"),

@@ -40,7 +40,7 @@ def test_rs_names_give_the_methods_that_equal_rs(name, ours):
     assert akde.fit(x, method=name).method == ours
 
 
-@pytest.mark.parametrize(("name", "instead"), [("ucv", "take 'lscv'"), ("SJ-dpi", "take 'SJ'"), ("botev", "'isj'")])
+@pytest.mark.parametrize(("name", "instead"), [("ucv", "use 'lscv'"), ("SJ-dpi", "use 'SJ'"), ("botev", "'isj'")])
 def test_names_of_other_methods_get_a_hint(name, instead):
     with pytest.raises(InvalidParameterError, match=f"no method '{name}'. .*{instead}.* The methods are"):
         find_selector(name)

@@ -16,15 +16,16 @@ MOST_VALUES = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A sample: the column's name, its finite values in order, and remarks for the visitor."""
+    """A sample: the column's name, its finite values in order, remarks for the visitor, and weights, if any."""
 
     name: str
     values: Array
     remarks: tuple[str, ...]
+    weights: Array | None = None
 
 
-def read_choice(table: Table, index: int) -> Choice:
-    """Read a column as a sample; missing values are left out, with a remark.
+def read_choice(table: Table, index: int, weights: int | None = None) -> Choice:
+    """Read a column as a sample, and another one as its weights; missing values are left out, with a remark.
 
     Raises
     ------
@@ -33,7 +34,8 @@ def read_choice(table: Table, index: int) -> Choice:
     """
     name = table.names[index]
     numbers, remarks = table.numbers(index)
-    missing = np.isnan(numbers)
+    given = None if weights is None else table.numbers(weights)[0]
+    missing = np.isnan(numbers) if given is None else np.isnan(numbers) | np.isnan(given)
     values = numbers[~missing]
     if values.size == 0:
         raise InvalidSampleError(
@@ -43,7 +45,10 @@ def read_choice(table: Table, index: int) -> Choice:
         )
     _check_values(values, [name])
     left_out = (f"{int(missing.sum()):,} missing left out",) if missing.any() else ()
-    return Choice("value" if name == TOGETHER else name, values, (*table.remarks, *remarks, *left_out))
+    label = "value" if name == TOGETHER else name
+    unit = f" ({table.units[index]})" if index in table.units else ""
+    weighted = None if given is None else given[~missing]
+    return Choice(label + unit, values, (*table.remarks, *remarks, *left_out), weighted)
 
 
 def read_rows(table: Table) -> tuple[tuple[int, ...], Array, list[str]]:

@@ -16,6 +16,7 @@ from amortized_kde._compare import FOLDS, ComparisonRow
 from amortized_kde._types import Array
 from amortized_kde.app.curves import Limits, compute_drawing
 from amortized_kde.data.reading import read_bounds, read_sample
+from amortized_kde.data.sample import Sample, normalised
 from amortized_kde.data.support import check_inside
 from amortized_kde.density import Modes
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning, DegenerateSampleError
@@ -91,7 +92,7 @@ def expected_seconds(method: str, size: int) -> float:
     return round(_SECONDS_PER_MILLION.get(method, 0.0) * size / 1e6, 1)
 
 
-def fit_method(values: Array, method: str, bounds: Limits) -> Fitted:
+def fit_method(sample: Sample, method: str, bounds: Limits) -> Fitted:
     """Return a method's density, of a random part of the values if all would take minutes; failures become sentences.
 
     Raises
@@ -101,27 +102,28 @@ def fit_method(values: Array, method: str, bounds: Limits) -> Fitted:
 
     Examples
     --------
-    >>> fit_method(np.array([1.0, 2.0, 4.0]), "scott", (None, None)).failure is None
+    >>> fit_method(read_sample([1.0, 2.0, 4.0]), "scott", (None, None)).failure is None
     True
     """
-    check_inside(np.sort(values), read_bounds(bounds))
-    part, note = _part(values, method)
+    check_inside(sample.values, read_bounds(bounds))
+    part, note = _part(sample, method)
     try:
         # Warnings come with the scores.
         with in_turn(quiet=True):
-            density = akde.fit(part, bounds=bounds, method=method)
+            density = akde.fit(part.values, bounds=bounds, method=method, weights=part.weights)
             return Fitted(method, density, None, density.modes(), note)
     except AmortizedKdeError as error:
         return Fitted(method, None, str(error))
 
 
-def _part(values: Array, method: str) -> tuple[Array, str | None]:
-    most, seconds = _OF_PAIRS.get(method, (values.size, 0.0))
-    if values.size <= most:
-        return values, None
-    minutes = max(seconds * (values.size / most) ** 2 / 60.0, 1.0)
-    note = f"estimated from {most:,} values drawn at random; all {values.size:,} would take about {minutes:.0f} min"
-    return _drawn(values, most), note
+def _part(sample: Sample, method: str) -> tuple[Sample, str | None]:
+    size = sample.values.size
+    most, seconds = _OF_PAIRS.get(method, (size, 0.0))
+    if size <= most:
+        return sample, None
+    minutes = max(seconds * (size / most) ** 2 / 60.0, 1.0)
+    note = f"estimated from {most:,} values drawn at random; all {size:,} would take about {minutes:.0f} min"
+    return _drawn(sample, most), note
 
 
 def change_by_hand(density: akde.KernelDensity, factor: float) -> tuple[akde.KernelDensity, Modes]:
@@ -130,75 +132,82 @@ def change_by_hand(density: akde.KernelDensity, factor: float) -> tuple[akde.Ker
     return changed, changed.modes()
 
 
-def score_methods(values: Array, methods: Sequence[str], bounds: Limits) -> Scores:
+def score_methods(sample: Sample, methods: Sequence[str], bounds: Limits) -> Scores:
     """Score the methods on held-out values; of a large sample, on a random subsample.
 
     Examples
     --------
-    >>> score_methods(np.arange(20.0) ** 2, ["scott"], (0.0, None)).protocol
+    >>> score_methods(read_sample(np.arange(20.0) ** 2), ["scott"], (0.0, None)).protocol
     '10-fold held-out score'
     """
-    drawn = _drawn(values, _MOST_SCORED)
+    drawn = _drawn(sample, _MOST_SCORED)
     with in_turn():
-        rows = akde.compare(drawn, methods=methods, bounds=bounds).rows
-    protocol = f"{FOLDS}-fold held-out score" if drawn.size > FOLDS else "leave-one-out score"
-    if drawn is not values:
-        protocol += f" of {_MOST_SCORED:,} values drawn at random from {values.size:,}, to save time"
+        rows = akde.compare(drawn.values, methods=methods, bounds=bounds, weights=drawn.weights).rows
+    protocol = f"{FOLDS}-fold held-out score" if drawn.values.size > FOLDS else "leave-one-out score"
+    if drawn is not sample:
+        protocol += f" of {_MOST_SCORED:,} values drawn at random from {sample.values.size:,}, to save time"
     asked = {find_selector(name, "density").name: name for name in methods}
     return Scores({asked[row.method]: row for row in rows}, protocol)
 
 
-def _drawn(values: Array, most: int) -> Array:
-    return values if values.size <= most else np.random.default_rng(0).choice(values, most, replace=False)
+def _drawn(sample: Sample, most: int) -> Sample:
+    """Return a random part of a sample that has more values than `most`."""
+    if sample.values.size <= most:
+        return sample
+    at = np.sort(np.random.default_rng(0).choice(sample.values.size, most, replace=False))
+    weights = None if sample.weights is None else normalised(sample.weights[at], np.array([0, most]))
+    return Sample(sample.values[at], weights)
 
 
-def how_unlike(values: Array, bounds: Limits) -> list[str]:
+def how_unlike(sample: Sample, bounds: Limits) -> list[str]:
     """Return the ways in which a sample is unlike all training data of the default model.
 
     Examples
     --------
-    >>> how_unlike(np.arange(50.0), (None, None))
+    >>> how_unlike(read_sample(np.arange(50.0)), (None, None))
     []
     """
     adaptive = SELECTORS["amortized"].adaptive
     assert adaptive is not None
-    limits, sample = read_bounds(bounds), read_sample(values)
+    limits = read_bounds(bounds)
     answer = smooth(adaptive(), sample.as_batch(), np.array([limits.lower]), np.array([limits.upper]))
     return ways_unlike(answer.unlike[0])
 
 
-def score_by_hand(values: Array, method: str, bounds: Limits, factor: float) -> float | None:
+def score_by_hand(sample: Sample, method: str, bounds: Limits, factor: float) -> float | None:
     """Return the held-out score of a method whose bandwidths are multiplied by a factor, None if a fit fails.
 
     Folds are those of `score_methods`.
 
     Examples
     --------
-    >>> values, bounds = np.arange(20.0) ** 2, (0.0, None)
-    >>> score = score_methods(values, ["scott"], bounds).rows["scott"].score.value
-    >>> round(score_by_hand(values, "scott", bounds, 1.0) - score, 9)
-    0.0
+    >>> sample, bounds = read_sample(np.arange(20.0) ** 2), (0.0, None)
+    >>> score = score_methods(sample, ["scott"], bounds).rows["scott"].score.value
+    >>> abs(score_by_hand(sample, "scott", bounds, 1.0) - score) < 1e-9
+    True
     """
-    drawn = read_sample(_drawn(values, _MOST_SCORED)).values
-    fold = np.random.default_rng(0).permutation(drawn.size) % min(FOLDS, drawn.size)
+    drawn = _drawn(sample, _MOST_SCORED)
+    x, w = drawn.values, np.full(drawn.values.size, 1.0 / drawn.values.size) if drawn.weights is None else drawn.weights
+    fold = np.random.default_rng(0).permutation(x.size) % min(FOLDS, x.size)
     total = 0.0
     try:
         with in_turn(quiet=True):
             for k in range(int(fold.max()) + 1):
-                density = akde.fit(drawn[fold != k], bounds=bounds, method=method).smoothed(factor)
-                total += float(np.sum(akde.log_score(density, drawn[fold == k])))
+                kept, held = fold != k, fold == k
+                density = akde.fit(x[kept], bounds=bounds, method=method, weights=w[kept]).smoothed(factor)
+                total += float(np.sum(w[held] * akde.log_score(density, x[held])))
     except AmortizedKdeError:
         return None
-    return total / drawn.size
+    return total
 
 
 def warm_up() -> None:
     """Compile or load all that the first visitor would wait for."""
     for size in _WARM_UP_SIZES:
-        points = np.sort(np.random.default_rng(1).normal(size=size))
+        sample = read_sample(np.random.default_rng(1).normal(size=size))
         for bounds in ((None, None), (-10.0, None)):
-            density = fit_method(points, DEFAULT_METHODS[0], bounds).density
+            density = fit_method(sample, DEFAULT_METHODS[0], bounds).density
             assert density is not None
-            compute_drawing({"": density}, points, bounds, name="")
-            how_unlike(points, bounds)
-    score_methods(points[:50], DEFAULT_METHODS, (None, None))
+            compute_drawing({"": density}, sample, bounds, name="")
+            how_unlike(sample, bounds)
+    score_methods(_drawn(sample, 50), DEFAULT_METHODS, (None, None))

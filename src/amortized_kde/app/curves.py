@@ -9,6 +9,7 @@ import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.data.reading import read_bounds
+from amortized_kde.data.sample import Sample
 from amortized_kde.density import KernelDensity
 
 Limits = tuple[float | None, float | None]
@@ -30,7 +31,10 @@ _SPREAD_OUT = 6.0
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """Grid (m,), densities (m,) by name, histogram (edges and heights), ticks of the rug, bounds, and axis label."""
+    """Grid (m,), densities (m,) by name, histogram (edges and heights), ticks of the rug, bounds, and axis label.
+
+    All are in units of ``10 ** exponent``.
+    """
 
     grid: Array
     curves: dict[str, Array]
@@ -39,6 +43,7 @@ class Drawing:
     ticks: Array
     bounds: Limits
     name: str
+    exponent: int = 0
 
 
 def window(points: Array, bounds: Limits, *, near: bool, tails: bool = False) -> tuple[float, float]:
@@ -77,34 +82,65 @@ def is_spread_out(points: Array) -> bool:
 
 def compute_drawing(
     densities: Mapping[str, KernelDensity],
-    points: Array,
+    sample: Sample,
     bounds: Limits,
     *,
     name: str,
     near: bool = False,
     tails: bool = False,
+    limits: Limits = (None, None),
 ) -> Drawing:
-    """Evaluate densities on one grid, and count the sorted values in bins of equal width.
+    """Evaluate densities on one grid, and sum the weights of values in bins of equal width.
 
-    The histogram is normalised by all values, also those outside the window, so that it compares with the curves. Very
-    small and very large numbers are shown in units of a power of ten, which the name says.
+    `limits` are ends of the axis in place of those that `window` chooses. The histogram is normalised by all values,
+    also those outside the window, so that it compares with the curves. Very small and very large numbers are shown in
+    units of a power of ten, which the name says.
     """
-    low, high = window(points, bounds, near=near, tails=tails)
+    points = sample.values
+    low, high = _ends(window(points, bounds, near=near, tails=tails), limits)
     exponent = _exponent(high - low)
     ranks = np.linspace(0.0, points.size - 1.0, _QUANTILES).astype(np.int64)
     grid = np.union1d(np.linspace(low, high, _EVEN), np.clip(points[ranks], low, high))
-    shown = points[np.searchsorted(points, low) : np.searchsorted(points, high, side="right")]
+    inside = slice(np.searchsorted(points, low), np.searchsorted(points, high, side="right"))
+    shown = points[inside]
     ticks = _in_unit(shown, exponent)
-    counts, edges = np.histogram(ticks, bins=_bins(shown, low, high), range=tuple(_in_unit([low, high], exponent)))
+    weights = None if sample.weights is None else sample.weights[inside]
+    span = tuple(_in_unit([low, high], exponent))
+    masses, edges = np.histogram(ticks, bins=_bins(shown, low, high), range=span, weights=weights)
     return Drawing(
         grid=_in_unit(grid, exponent),
         curves={key: _curve(density, grid, exponent) for key, density in densities.items()},
         edges=edges,
-        heights=counts / (points.size * np.diff(edges)),
+        heights=masses / ((points.size if weights is None else 1.0) * np.diff(edges)),
         ticks=ticks if ticks.size <= _MOST_TICKS else np.empty(0),
         bounds=(_bound(bounds[0], exponent), _bound(bounds[1], exponent)),
         name=f"{name}, in units of 1e{exponent}" if exponent else name,
+        exponent=exponent,
     )
+
+
+def _ends(chosen: tuple[float, float], limits: Limits) -> tuple[float, float]:
+    """Return the limits, and on an open side the end that was chosen, unless it lies beyond the other limit."""
+    low, high = (end if limit is None else limit for end, limit in zip(chosen, limits, strict=True))
+    width = chosen[1] - chosen[0]
+    if not low < high:
+        low, high = (low, low + width) if limits[1] is None else (high - width, high)
+    return low, high
+
+
+def brushed_limits(drawing: Drawing, low: float, high: float) -> tuple[str, str]:
+    """Return the ends of a part of the picture in data units, with the digits that its width needs.
+
+    Examples
+    --------
+    >>> nothing = np.empty(0)
+    >>> brushed_limits(Drawing(nothing, {}, nothing, nothing, nothing, (None, None), "x"), 1000.12345, 1001.98765)
+    ('1000.123', '1001.988')
+    """
+    span = high - low
+    digits = min(4 + max(math.ceil(math.log10(max(abs(low), abs(high)) / span)), 0), 17)
+    first, last = (float(_in_unit(end, -drawing.exponent)) for end in (low, high))
+    return f"{first:.{digits}g}", f"{last:.{digits}g}"
 
 
 def _exponent(span: float) -> int:

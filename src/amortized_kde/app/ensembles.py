@@ -1,6 +1,9 @@
 """Many forecasts at once: bandwidths, scores and ranks of a table with one ensemble per row."""
 
 import math
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +15,17 @@ import amortized_kde as akde
 from amortized_kde._types import Array
 from amortized_kde.app.comparing import in_turn
 from amortized_kde.app.curves import Limits
+from amortized_kde.data.reading import read_sample
+from amortized_kde.data.sample import Sample
 from amortized_kde.ensembles import log_scores, pit
 
 _BINS = 10
+# Names that mark the column of observations, and parts of names of columns that are neither.
+_OBSERVED = ("obs", "observed", "observation", "truth", "outcome", "y")
+_LABELS = re.compile(
+    r"\b(id|index|row|station|site|place|location|lat|latitude|lon|longitude|elevation|altitude|lead|step|horizon|"
+    r"date|time|year|month|day|hour|init|run|cycle|valid)\b"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +56,35 @@ class Reliability:
     expected: float
     band: tuple[float, float]
     sentence: str
+
+
+def guess_members(names: Sequence[str]) -> tuple[list[int], int | None]:
+    """Guess which columns of numbers are members, and which one has the observations.
+
+    Columns that are numbered alike are members, such as m1, m2, ...; if there are none, all columns that do not have
+    the name of a station, a time or another label.
+
+    Examples
+    --------
+    >>> guess_members(["station", "lead_time", "m1", "m2", "obs"])
+    ([2, 3], 4)
+    >>> guess_members(["lat", "control", "warm", "cold"])
+    ([1, 2, 3], None)
+    """
+    plain = [re.sub(r"[\W_]+", " ", name).strip().lower() for name in names]
+    observed = next((k for k, name in enumerate(plain) if name in _OBSERVED), None)
+    others = [k for k, name in enumerate(plain) if k != observed and not _LABELS.search(name)]
+    stems = {k: re.sub(r" ?\d+$", "", plain[k]) for k in others if plain[k][-1:].isdigit()}
+    stem, count = (Counter(stems.values()).most_common(1) or [("", 0)])[0]
+    return ([k for k in stems if stems[k] == stem] if count > 1 else others), observed
+
+
+def one_density(members: Array, bandwidth: float, bounds: Limits) -> tuple[Sample, akde.KernelDensity] | None:
+    """Return an ensemble without missing members, and the density that `verify` scores; None if it has none."""
+    if math.isnan(bandwidth):
+        return None
+    sample = read_sample(members, nan="omit")
+    return sample, akde.KernelDensity(sample.values, bandwidth, bounds=bounds)
 
 
 def verify(members: Array, observed: Array | None, *, method: str, bounds: Limits) -> Verified:

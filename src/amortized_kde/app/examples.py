@@ -14,8 +14,9 @@ _DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Example:
-    """A title, a sentence on the origin, natural bounds, and a function that returns the values."""
+    """A name for the axis, a title, a sentence on the origin, natural bounds, and a function that gives the values."""
 
+    name: str
     title: str
     origin: str
     bounds: tuple[float | None, float | None]
@@ -52,49 +53,57 @@ def _million() -> Array:
 # Keys stand in links.
 EXAMPLES: dict[str, Example] = {
     "eruptions": Example(
-        "Old Faithful: how long eruptions last (272, minutes)",
-        "Real: R's faithful data (Härdle 1991). Two kinds of eruption; a duration cannot be negative.",
+        "duration (minutes)",
+        "Old Faithful: durations of 272 eruptions",
+        "Real data: R's faithful data (Härdle 1991). Two kinds of eruption; a duration cannot be negative.",
         (0.0, None),
         _column("faithful.csv", 0),
     ),
     "waiting": Example(
-        "Old Faithful: waiting time to the next eruption (272, minutes)",
-        "Real: R's faithful data (Härdle 1991). Rounded to minutes, so many values are equal.",
+        "waiting time (minutes)",
+        "Old Faithful: waiting times between 272 eruptions",
+        "Real data: R's faithful data (Härdle 1991). Rounded to minutes, so many values are equal.",
         (0.0, None),
         _column("faithful.csv", 1),
     ),
     "galaxies": Example(
-        "Galaxies: velocities in the Corona Borealis region (82, km/s)",
-        "Real: Roeder (1990), from R's MASS. Clusters of galaxies with voids between them.",
+        "velocity (km/s)",
+        "Galaxies: velocities of 82 in the Corona Borealis region",
+        "Real data: Roeder (1990), from R's MASS. Clusters of galaxies with voids between them.",
         (None, None),
         _column("galaxies.csv", 0),
     ),
     "groups": Example(
-        "Made up: a wide and a narrow group (400)",
+        "value",
+        "Simulated: 400 values in a wide and a narrow group",
         "Drawn from two normal distributions. One bandwidth cannot be right for both.",
         (None, None),
         _two_groups,
     ),
     "fractions": Example(
-        "Made up: fractions between 0 and 1, many near 0 (250)",
+        "fraction",
+        "Simulated: 250 fractions between 0 and 1, many near 0",
         "Drawn from a beta distribution. Without bounds the density leaks below 0.",
         (0.0, 1.0),
         _fractions,
     ),
     "incomes": Example(
-        "Made up: incomes, with a long tail (500)",
+        "income",
+        "Simulated: 500 incomes with a long tail",
         "Drawn from a log-normal distribution and rounded to tens.",
         (0.0, None),
         _incomes,
     ),
     "outliers": Example(
-        "Made up: far outliers (200)",
+        "value",
+        "Simulated: 200 values with extremes",
         "Drawn from Student's t distribution with 1.5 degrees of freedom, which has no variance.",
         (None, None),
         _outliers,
     ),
     "million": Example(
-        "Made up: a million values",
+        "value",
+        "Simulated: a million values",
         "Drawn from two normal distributions, a tenth of the values in a narrow peak.",
         (None, None),
         _million,
@@ -103,7 +112,7 @@ EXAMPLES: dict[str, Example] = {
 
 
 def example_ensembles() -> tuple[Array, Array]:
-    """Return made-up forecasts (400, 21) and observations (400,); the members spread too little.
+    """Return simulated forecasts (400, 21) and observations (400,); the members spread too little.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """The script that Streamlit runs for every visitor and after every change; `amortized-kde app` starts it."""
 
+from functools import cache
 from pathlib import Path
 
 import streamlit as st
@@ -12,15 +13,22 @@ from amortized_kde.app.state import begin, keep, show_progress_here
 from amortized_kde.errors import AmortizedKdeError
 
 TABS = ("One sample", "Ensembles")
+# The address of the documentation within the page.
+HELP = "?help=1"
 
 
 def show_page() -> None:
     """Draw the page."""
-    st.html(Path(__file__).with_suffix(".css"))
-    st.title("Paste a sample, see its density", anchor=False)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom", key="header"):
+        st.title("amortized-kde", anchor=False, width="content")
+        st.link_button("Documentation", HELP, icon=":material/menu_book:", type="tertiary")
+    st.markdown(
+        "Paste numbers and see their probability density. A network, trained once on millions of samples, decides how "
+        "much to smooth."
+    )
     st.caption(
-        "A trained network decides how much to smooth. Everything is computed where this page was started: your "
-        "numbers are not stored, logged or sent anywhere else."
+        "Everything is computed on the machine running this page: your numbers are not stored, logged or sent anywhere "
+        "else."
     )
     show_progress_here()
     one, many = st.tabs(TABS, key="tab", on_change="rerun")
@@ -32,9 +40,27 @@ def show_page() -> None:
             show_ensembles()
 
 
+def show_help() -> None:
+    """Draw the documentation of the page."""
+    with st.container(key="help"):
+        st.title("amortized-kde", anchor=False)
+        st.link_button("To the page", "?", icon=":material/arrow_back:", type="tertiary")
+        # Ours alone: nothing in it comes from a visitor.
+        st.markdown(_read_help())
+
+
+@cache
+def _read_help() -> str:
+    return Path(__file__).with_name("help.md").read_text(encoding="utf-8")
+
+
 def run() -> None:
     """Draw the page; an unforeseen error becomes a sentence, so that no log shows the numbers."""
     st.set_page_config(page_title="amortized-kde", page_icon=icon(), layout="wide")
+    st.html(Path(__file__).with_suffix(".css"))
+    if "help" in st.query_params:
+        show_help()
+        return
     try:
         begin()
         show_page()
@@ -43,8 +69,8 @@ def run() -> None:
         show_error(error)
     except Exception as error:
         st.error(
-            f"Something went wrong that we did not foresee ({type(error).__name__}). Reload the page; if it happens "
-            "again, please report what you did.",
+            f"Something went wrong ({type(error).__name__}). Reload the page; if it happens again, please report what "
+            "you did.",
             icon=":material/error:",
         )
 

@@ -17,11 +17,13 @@ export default function ({ parentElement, data, setTriggerValue }) {
     note.hidden = text === "";
   }
 
-  function send(text) {
+  function send(text, pasted = false) {
     clearTimeout(box.waiting);
     if (text === box.sent) return;
     box.sent = text;
-    setTriggerValue("text", text);
+    setTriggerValue("text", { text, pasted });
+    // A phone's keyboard would cover the picture.
+    if (pasted && window.matchMedia("(pointer: coarse)").matches) box.blur();
   }
 
   function showBeginning(start, length) {
@@ -36,9 +38,11 @@ export default function ({ parentElement, data, setTriggerValue }) {
     say("");
   }
 
-  if (!box.ready) {
-    box.ready = true;
-    box.value = data.text;
+  // At first, and when a change was undone.
+  if (box.undone !== data.undone) {
+    box.undone = data.undone;
+    empty();
+    box.value = box.sent = data.text;
     if (data.length > data.text.length) showBeginning(data.text, data.length);
   }
 
@@ -51,10 +55,10 @@ export default function ({ parentElement, data, setTriggerValue }) {
       event.preventDefault();
       if (text.length > LONG) showBeginning(text.slice(0, SHOWN), text.length);
       else { empty(); box.value = text; }
-      send(text);
+      send(text, true);
     } else {
       // The text area changes after this event.
-      setTimeout(() => send(box.value));
+      setTimeout(() => send(box.value, true));
     }
   };
 

@@ -1,17 +1,18 @@
 """Numbers from pasted text, with remarks on what was recognised.
 
 People paste one number per line, or numbers separated by commas, semicolons, tabs or blanks; with decimal points or
-decimal commas, with or without separated thousands, in the brackets of Python or R. Nothing is evaluated.
+decimal commas, with separated thousands, with a unit, in the brackets of Python or R. Nothing is evaluated.
 """
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
 from amortized_kde._types import Array
+from amortized_kde.app.units import remove_units
 from amortized_kde.data.reading import LARGEST_VALUE
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.integrations.table_formats import MISSING
@@ -30,12 +31,13 @@ class Comma(StrEnum):
 class Pasted:
     """Numbers in the order of the text, NaN where one is missing, and remarks on how they were recognised.
 
-    `across` is the count on each line if all lines have equally many, otherwise 1.
+    `across` is the count on each line if all lines have equally many, otherwise 1; `unit` is that of all numbers or "".
     """
 
     numbers: Array
     across: int
     remarks: tuple[str, ...]
+    unit: str = ""
 
 
 # Typographic minus signs; non-breaking and thin blanks between thousands.
@@ -67,7 +69,7 @@ def read_pasted(text: str, comma: Comma = Comma.recognised) -> Pasted:
     Raises
     ------
     InvalidSampleError
-        If there are no numbers, a word is not a number or infinite, or commas are ambiguous.
+        If there are no numbers, a word is not a number or infinite, units differ, or commas are ambiguous.
 
     Examples
     --------
@@ -78,6 +80,19 @@ def read_pasted(text: str, comma: Comma = Comma.recognised) -> Pasted:
     ('3 numbers, separated by semicolons', 'with decimal commas')
     """
     plain = unwrap(text)
+    try:
+        return _read(plain, comma, text)
+    except InvalidSampleError:
+        # Few texts have units, and looking for them takes seconds in a long one.
+        bare, unit = remove_units(plain)
+        if not unit:
+            raise
+    found = _read(bare, comma, text)
+    return replace(found, remarks=(*found.remarks, f"in {unit}"), unit=unit)
+
+
+def _read(plain: str, comma: Comma, text: str) -> Pasted:
+    """Read numbers without units; errors name lines of the original text."""
     meaning = _recognise_comma(plain) if comma is Comma.recognised else comma
     spaced = _space_out(plain, meaning)
     numbers = _numbers(spaced, text)

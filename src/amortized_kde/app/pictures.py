@@ -1,7 +1,6 @@
 """Pictures of a `Drawing` and of ranks: interactive Altair charts, light or dark, and files to take away."""
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import altair as alt
@@ -18,6 +17,8 @@ _LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#66
 _DARK = ("#56B4E9", "#E69F00", "#2FC79A", "#E89BC4", "#F0E442", "#D55E00", "#BBBBBB")
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (12, 4), (4, 4), (1, 3))
 _HEIGHT = 400
+# The name of the selection that is brushed.
+ZOOM = "zoom"
 # A logarithmic axis shows six powers of ten.
 _FLOOR = 1e-6
 _GREY = "#8A8F98"
@@ -30,21 +31,50 @@ def colours(count: int, *, dark: bool) -> list[str]:
     return [palette[k % len(palette)] for k in range(count)]
 
 
-def density_chart(drawing: Drawing, *, log: bool, dark: bool) -> Any:
-    """Draw curves over a histogram with a rug and bounds; a tooltip shows the values of all curves."""
-    top = max(float(drawing.heights.max(initial=0.0)), max(float(c.max()) for c in drawing.curves.values()))
+def density_chart(
+    drawing: Drawing,
+    *,
+    log: bool,
+    dark: bool,
+    hidden: Collection[str] = (),
+    top: float | None = None,
+    observed: float | None = None,
+    zoom: bool = False,
+) -> Any:
+    """Draw curves over a histogram with a rug and bounds; a tooltip shows the values of all curves.
+
+    Curves with a name in `hidden` are left out, `top` ends the vertical axis, and an observation is a dashed line. With
+    `zoom`, a range can be brushed, which is the selection `ZOOM`.
+    """
+    curves = {name: curve for name, curve in drawing.curves.items() if name not in hidden}
+    if top is None:
+        highest = max(float(height.max(initial=0.0)) for height in (drawing.heights, *curves.values()))
+        top = (highest or 1.0) * (2.0 if log else 1.05)
     floor = top * _FLOOR if log else 0.0
-    vertical = alt.Scale(type="log" if log else "linear", domain=[floor, top * (2.0 if log else 1.05)], nice=False)
+    vertical = alt.Scale(type="log" if log else "linear", domain=[floor, top], nice=False)
     across = alt.Scale(domain=[float(drawing.grid[0]), float(drawing.grid[-1])], nice=False)
     x = alt.X("x:Q", scale=across, title=drawing.name)
+    bars = _bars(drawing, across, vertical, floor=floor, dark=dark)
     layers = [
-        _bars(drawing, across, vertical, floor=floor, dark=dark),
-        _bounds(drawing, x, dark=dark),
-        _lines(drawing, x, vertical, floor=floor, dark=dark),
+        bars.add_params(_brush()) if zoom else bars,
+        _rules(drawing, drawing.bounds, x, dark=dark, dash=[3, 3]),
+        _lines(drawing, curves, x, vertical, floor=floor, dark=dark),
         _rug(drawing, x, floor=floor, dark=dark),
-        _pointer(drawing, x, dark=dark),
+        _rules(drawing, [observed], x, dark=dark, dash=[8, 3]),
+        _pointer(drawing, curves, x, dark=dark),
     ]
-    return alt.layer(*(layer for layer in layers if layer is not None)).properties(height=_HEIGHT)
+    return _finish(alt.layer(*(layer for layer in layers if layer is not None)), _HEIGHT, dark=dark)
+
+
+def _finish(chart: Any, height: int, *, dark: bool) -> Any:
+    """Set the height, and axes dark enough to read; Streamlit's are light grey."""
+    return chart.properties(height=height).configure_axis(labelColor=_ink(dark), titleColor=_ink(dark))
+
+
+def _brush() -> Any:
+    # A finger scrolls the page; a mouse or a pen brushes.
+    dragged = "[pointerdown[event.pointerType !== 'touch'], window:pointerup] > window:pointermove!"
+    return alt.selection_interval(name=ZOOM, encodings=["x"], on=dragged, translate=False, zoom=False)
 
 
 def icon(size: int = 64) -> Any:
@@ -54,14 +84,13 @@ def icon(size: int = 64) -> Any:
     return Image.fromarray(np.where((height < curve)[..., None], [0, 114, 178], [255, 255, 255]).astype(np.uint8))
 
 
-def legend_html(names: Sequence[str], *, dark: bool) -> str:
-    """Return a legend that wraps on a narrow screen, which Altair's does not; names are escaped."""
-    entries = (
-        '<span style="display:inline-flex;align-items:center;gap:0.5em;white-space:nowrap">'
-        f'<span style="width:34px;height:3px;background:{_dashed(colour, k)}"></span>{escape(name)}</span>'
-        for k, (name, colour) in enumerate(zip(names, colours(len(names), dark=dark), strict=True))
+def legend_css(place: str, names: Sequence[str], *, dark: bool) -> str:
+    """Return a style that draws each curve's line before the k-th button of a container with the key `place`."""
+    rules = (
+        f".st-key-{place} button:nth-of-type({k})::before {{ background: {_dashed(colour, k - 1)}; }}"
+        for k, colour in enumerate(colours(len(names), dark=dark), start=1)
     )
-    return f'<div style="display:flex;flex-wrap:wrap;gap:0.2em 1.2em;font-size:0.9rem">{"".join(entries)}</div>'
+    return f"<style>{' '.join(rules)}</style>"
 
 
 def _dashed(colour: str, k: int) -> str:
@@ -82,7 +111,7 @@ def _bars(drawing: Drawing, across: Any, vertical: Any, *, floor: float, dark: b
     frame = frame[frame["height"] > floor].assign(floor=floor)
     return (
         alt.Chart(frame)
-        .mark_rect(color=_GREY, opacity=0.35 if dark else 0.25, aria=False)
+        .mark_rect(color=_GREY, opacity=0.35 if dark else 0.25, clip=True, aria=False)
         .encode(
             x=alt.X("from:Q", scale=across, title=drawing.name),
             x2="to:Q",
@@ -92,12 +121,16 @@ def _bars(drawing: Drawing, across: Any, vertical: Any, *, floor: float, dark: b
     )
 
 
-def _lines(drawing: Drawing, x: Any, vertical: Any, *, floor: float, dark: bool) -> Any:
+def _lines(drawing: Drawing, curves: dict[str, Any], x: Any, vertical: Any, *, floor: float, dark: bool) -> Any:
+    if not curves:
+        return None
+    # All names, so that a curve keeps its colour when another one is hidden.
     names = list(drawing.curves)
+    dashes = [list(DASHES[k % len(DASHES)]) for k in range(len(names))]
     frame = pd.concat(
         [
             pd.DataFrame({"x": drawing.grid, "density": np.maximum(curve, floor), "method": name})
-            for name, curve in drawing.curves.items()
+            for name, curve in curves.items()
         ]
     )
     return (
@@ -109,11 +142,7 @@ def _lines(drawing: Drawing, x: Any, vertical: Any, *, floor: float, dark: bool)
             color=alt.Color(
                 "method:N", scale=alt.Scale(domain=names, range=colours(len(names), dark=dark)), legend=None
             ),
-            strokeDash=alt.StrokeDash(
-                "method:N",
-                scale=alt.Scale(domain=names, range=[list(DASHES[k % len(DASHES)]) for k in range(len(names))]),
-                legend=None,
-            ),
+            strokeDash=alt.StrokeDash("method:N", scale=alt.Scale(domain=names, range=dashes), legend=None),
         )
     )
 
@@ -128,24 +157,25 @@ def _rug(drawing: Drawing, x: Any, *, floor: float, dark: bool) -> Any:
     )
 
 
-def _bounds(drawing: Drawing, x: Any, *, dark: bool) -> Any:
+def _rules(drawing: Drawing, places: Sequence[float | None], x: Any, *, dark: bool, dash: list[int]) -> Any:
+    """Draw vertical lines at the places that the picture shows."""
     low, high = drawing.grid[0], drawing.grid[-1]
-    shown = [bound for bound in drawing.bounds if bound is not None and low <= bound <= high]
+    shown = [place for place in places if place is not None and low <= place <= high]
     if not shown:
         return None
     return (
         alt.Chart(pd.DataFrame({"x": shown}))
-        .mark_rule(color=_ink(dark), strokeDash=[3, 3], strokeWidth=1.5, aria=False)
+        .mark_rule(color=_ink(dark), strokeDash=dash, strokeWidth=1.5, aria=False)
         .encode(x=x)
     )
 
 
-def _pointer(drawing: Drawing, x: Any, *, dark: bool) -> Any:
+def _pointer(drawing: Drawing, curves: dict[str, Any], x: Any, *, dark: bool) -> Any:
     """Draw a line at the nearest grid point, with the values there as a tooltip."""
     # A visitor's name is no title here: "image" would be shown as a picture.
-    columns = {f"c{k}": curve for k, curve in enumerate(drawing.curves.values())}
+    columns = {f"c{k}": curve for k, curve in enumerate(curves.values())}
     tips = [alt.Tooltip("x:Q", title="value", format=".5~g")]
-    tips += [alt.Tooltip(f"c{k}:Q", title=name, format=".4~g") for k, name in enumerate(drawing.curves)]
+    tips += [alt.Tooltip(f"c{k}:Q", title=name, format=".4~g") for k, name in enumerate(curves)]
     near = alt.selection_point(nearest=True, on="pointermove", clear="pointerout", fields=["x"], empty=False)
     return (
         alt.Chart(pd.DataFrame({"x": drawing.grid, **columns}))
@@ -174,22 +204,26 @@ def rank_chart(counts: Any, expected: float, band: tuple[float, float], *, dark:
     )
     usual = alt.Chart(pd.DataFrame({"low": [band[0]], "high": [band[1]]})).mark_rect(color=_GREY, opacity=0.25)
     line = alt.Chart(pd.DataFrame({"y": [expected]})).mark_rule(color=_ink(dark), strokeDash=[6, 3]).encode(y="y:Q")
-    return alt.layer(usual.encode(y="low:Q", y2="high:Q"), bars, line).properties(height=280)
+    return _finish(alt.layer(usual.encode(y="low:Q", y2="high:Q"), bars, line), 280, dark=dark)
 
 
-def picture(drawing: Drawing, kind: str, *, log: bool) -> bytes:
+def picture(drawing: Drawing, kind: str, *, log: bool, hidden: Collection[str] = (), top: float | None = None) -> bytes:
     """Return the picture as a file to take away; `kind` is png or svg."""
     ax = plotting.new_axes()
     ax.stairs(drawing.heights, drawing.edges, fill=True, color="0.88")
     for k, (label, curve) in enumerate(drawing.curves.items()):
-        dash = (0, DASHES[k % len(DASHES)]) if k % len(DASHES) else "-"
-        ax.plot(drawing.grid, curve, color=_LIGHT[k % len(_LIGHT)], linestyle=dash, linewidth=1.8, label=label)
+        if label not in hidden:
+            dash = (0, DASHES[k % len(DASHES)]) if k % len(DASHES) else "-"
+            ax.plot(drawing.grid, curve, color=_LIGHT[k % len(_LIGHT)], linestyle=dash, linewidth=1.8, label=label)
     plotting.draw_ground(ax, drawing.ticks if drawing.ticks.size else None, drawing.bounds)
     ax.set_xlim(drawing.grid[0], drawing.grid[-1])
     if log:
-        top = max(float(curve.max()) for curve in drawing.curves.values())
+        highest = top or 2.0 * (max(float(curve.max()) for curve in drawing.curves.values()) or 1.0)
         ax.set_yscale("log")
-        ax.set_ylim(_FLOOR * top, 2.0 * top)
+        ax.set_ylim(_FLOOR * highest, highest)
+    elif top is not None:
+        ax.set_ylim(0.0, top)
     ax.set_xlabel(drawing.name, parse_math=False)
-    ax.legend(frameon=False, fontsize=9)
+    if set(drawing.curves) - set(hidden):
+        ax.legend(frameon=False, fontsize=9)
     return plotting.figure_bytes(ax, kind)

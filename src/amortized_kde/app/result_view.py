@@ -39,12 +39,22 @@ class Shown:
     modes: Modes
 
 
+@dataclass(frozen=True, eq=False)
+class Pictured:
+    """The picture: what it shows, whether its axis is logarithmic, the curves that are hidden, and the axis's end."""
+
+    drawing: Drawing
+    log: bool
+    hidden: tuple[str, ...]
+    top: float | None
+
+
 def show_table(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted], shown: Shown) -> None:
     """Show the table: bandwidth, held-out score, difference to the best, modes; remarks below it."""
     names = tuple(one.method for one in fitted)
-    st.subheader("Which method fits best?", anchor=False)
+    st.header("Which method fits best?", anchor=False)
     place = st.empty()
-    work = partial(score_methods, numbers.points, names, bounds)
+    work = partial(score_methods, numbers.sample, names, bounds)
     with place, st.spinner("Scoring held-out values …"):
         scores = remembered(
             ("scores", numbers.key, bounds, names), lambda: computed(work, size=numbers.points.size, doing="Scoring")
@@ -82,15 +92,15 @@ def _cells(label: str, density: KernelDensity | None, modes: Modes | None, score
     return {
         "Method": label,
         "Bandwidth": "–" if density is None else f"{density.bandwidth:.4g}",
-        "Score, bits": score,
-        "To best": to_best,
+        "Held-out score": score,
+        "Difference to the best": to_best,
         "Modes": "–" if modes is None else f"{len(modes)}",
     }
 
 
 def _row_by_hand(numbers: Numbers, bounds: Limits, shown: Shown, scores: Scores) -> dict[str, str]:
     key = ("score by hand", numbers.key, bounds, shown.method, shown.factor)
-    work = partial(score_by_hand, numbers.points, shown.method, bounds, shown.factor)
+    work = partial(score_by_hand, numbers.sample, shown.method, bounds, shown.factor)
     score = remembered(key, lambda: computed(work, size=numbers.points.size, doing="Scoring"))
     first = next(iter(scores.rows.values()), None)
     best = first.score.value if first and first.score else np.nan
@@ -113,7 +123,7 @@ def _remark(fitted: Sequence[Fitted], scores: Scores) -> None:
 
 def show_details(numbers: Numbers, shown: Shown) -> None:
     """Show quantiles, and the probability of an interval."""
-    st.subheader("Quantiles and probabilities", anchor=False, help=f"By {shown.label}.")
+    st.header("Quantiles and probabilities", anchor=False, help=f"By {shown.label}.")
     left, right = st.columns(2, gap="medium")
     with left:
         _show_quantiles(numbers, shown.density)
@@ -122,7 +132,7 @@ def show_details(numbers: Numbers, shown: Shown) -> None:
 
 
 def _show_quantiles(numbers: Numbers, density: KernelDensity) -> None:
-    text = st.text_input("Quantiles, in per cent", kept().quantiles, key="quantiles")
+    text = st.text_input("Quantiles, in %", kept().quantiles, key="quantiles")
     try:
         wanted = read_percentages(text or "")
     except AmortizedKdeError as error:
@@ -130,7 +140,7 @@ def _show_quantiles(numbers: Numbers, density: KernelDensity) -> None:
         return
     digits = max(4, digits_for(numbers.points) + 1)
     rows = [
-        {"Below": f"{100 * p:g} %", "Value": plain(float(q), digits)}
+        {"Probability below": f"{100 * p:g} %", "Value": plain(float(q), digits)}
         for p, q in zip(wanted, density.ppf(np.array(wanted)), strict=True)
     ]
     if rows:
@@ -140,7 +150,15 @@ def _show_quantiles(numbers: Numbers, density: KernelDensity) -> None:
 def _show_probability(density: KernelDensity) -> None:
     ends = type_interval(("From", "To"), ("low", "high"), defaults=(kept().low, kept().high), what="end")
     if ends is not None:
-        st.metric("Probability of the interval", f"{100.0 * _probability(density, ends):.4g} %")
+        st.metric(escaped(_event(ends)), f"{100.0 * _probability(density, ends):.4g} %")
+
+
+def _event(ends: Limits) -> str:
+    """Name the probability of an interval."""
+    low, high = ends
+    if low is None:
+        return "Probability of any value" if high is None else f"Probability below {high:g}"
+    return f"Probability above {low:g}" if high is None else f"Probability between {low:g} and {high:g}"
 
 
 def _probability(density: KernelDensity, ends: Limits) -> float:
@@ -155,25 +173,27 @@ def _probability(density: KernelDensity, ends: Limits) -> float:
     return float(density.cdf(high) - density.cdf(low))
 
 
-def show_takeaway(numbers: Numbers, bounds: Limits, shown: Shown, drawing: Drawing) -> None:
+def show_takeaway(numbers: Numbers, bounds: Limits, shown: Shown, pictured: Pictured) -> None:
     """Show downloads, code and a command that compute the same, and the link."""
-    st.subheader("Take it away", anchor=False)
-    log = bool(st.session_state.get("log"))
-    with st.container(horizontal=True):
-        _download(
+    st.header("Download and reuse", anchor=False)
+    draw = partial(picture, pictured.drawing, log=pictured.log, hidden=pictured.hidden, top=pictured.top)
+    values, weights = numbers.choice.values, numbers.choice.weights
+    with st.container(horizontal=True, key="downloads"):
+        download(
             "Density (CSV)", lambda: density_csv(shown.density, shown.density.grid(512)), "density.csv", "text/csv"
         )
-        _download("Picture (PNG)", lambda: picture(drawing, "png", log=log), "density.png", "image/png")
-        _download("Picture (SVG)", lambda: picture(drawing, "svg", log=log), "density.svg", "image/svg+xml")
-        _download("Numbers (CSV)", lambda: numbers_csv(numbers.choice.values), NUMBERS_FILE, "text/csv")
-    options = {"bounds": bounds, "method": shown.method, "factor": shown.factor}
+        download("Plot (PNG)", lambda: draw(kind="png"), "density.png", "image/png")
+        download("Plot (SVG)", lambda: draw(kind="svg"), "density.svg", "image/svg+xml")
+        download("Numbers (CSV)", lambda: numbers_csv(values, weights), NUMBERS_FILE, "text/csv")
+    options = {"bounds": bounds, "method": shown.method, "factor": shown.factor, "weights": weights}
     st.markdown("The same in Python")
-    st.code(python_lines(numbers.choice.values, **options), language="python")  # type: ignore[arg-type]
+    st.code(python_lines(values, **options), language="python", wrap_lines=True)  # type: ignore[arg-type]
     st.markdown("The same on the command line")
     st.code(command_line(**options), language="bash", wrap_lines=True)  # type: ignore[arg-type]
-    st.markdown("A link with these settings; your numbers are not in it")
+    st.markdown("A link to these settings; it does not contain your numbers")
     st.code(link(st.context.url or "", current()), language=None, wrap_lines=True)
 
 
-def _download(label: str, make: object, name: str, mime: str) -> None:
+def download(label: str, make: object, name: str, mime: str) -> None:
+    """Show a button that downloads what `make` returns."""
     st.download_button(label, make, file_name=name, mime=mime, on_click="ignore", key=f"download {name}")  # type: ignore[arg-type]

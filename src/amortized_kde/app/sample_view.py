@@ -14,15 +14,24 @@ from amortized_kde.app.comparing import (
     how_unlike,
     method_names,
 )
-from amortized_kde.app.curves import Drawing, Limits, compute_drawing, is_spread_out
-from amortized_kde.app.input_view import Numbers, choose_bounds, choose_numbers
-from amortized_kde.app.pictures import density_chart, legend_html
-from amortized_kde.app.result_view import Shown, show_details, show_table, show_takeaway
-from amortized_kde.app.settings import FACTORS, VIEWS
+from amortized_kde.app.curves import Drawing, Limits, brushed_limits, compute_drawing, is_spread_out
+from amortized_kde.app.input_view import (
+    Numbers,
+    bring_into_view,
+    choose_bounds,
+    choose_numbers,
+    forget_axes,
+    show_error,
+    show_heading,
+    type_interval,
+)
+from amortized_kde.app.pictures import ZOOM, density_chart, legend_css
+from amortized_kde.app.result_view import Pictured, Shown, show_details, show_table, show_takeaway
+from amortized_kde.app.settings import FACTORS, VIEWS, read_end
 from amortized_kde.app.state import computed, kept, remembered
 from amortized_kde.app.words import describe, escaped
 from amortized_kde.density import KernelDensity
-from amortized_kde.errors import AmortizedKdeError
+from amortized_kde.errors import AmortizedKdeError, InvalidBoundsError
 from amortized_kde.estimate import DEFAULT_METHOD
 from amortized_kde.selection import SELECTORS
 
@@ -30,8 +39,8 @@ from amortized_kde.selection import SELECTORS
 def show_sample() -> None:
     """Draw the whole tab."""
     left, right = st.columns([4, 7], gap="large")
-    with left:
-        st.subheader("Your numbers", anchor=False)
+    with left, st.container(key="settings"):
+        show_heading("Your numbers")
         # Containers: a field that is moved by a new sentence above it is created anew, and loses what is being typed.
         first, second, third = st.container(), st.container(), st.container()
         with first:
@@ -40,13 +49,9 @@ def show_sample() -> None:
             bounds = choose_bounds(numbers)
         with third:
             methods = _choose_methods()
-    with right:
-        if numbers is None:
-            st.info(
-                "Paste numbers, upload a file or pick an example: their density appears here.",
-                icon=":material/timeline:",
-            )
-        elif bounds is not None and methods:
+    with right, st.container(key="result"):
+        if numbers is not None and bounds is not None and methods:
+            st.header(escaped(numbers.title), anchor=False)
             _show(numbers, bounds, methods)
         else:
             st.info("Correct the field that is marked, and the density appears here.")
@@ -58,7 +63,8 @@ def _choose_methods() -> list[str]:
         method_names(),
         default=kept().methods,
         key="methods",
-        help="\n".join(f"- `{name}`: {SELECTORS[name].summary}" for name in method_names()),
+        help="Use the default, `amortized`, unless you have a reason not to.\n\n"
+        + "\n".join(f"- `{name}`: {SELECTORS[name].summary}" for name in method_names()),
     )
     if not methods:
         st.error("Choose at least one method.", icon=":material/error:")
@@ -77,12 +83,13 @@ def _show(numbers: Numbers, bounds: Limits, methods: Sequence[str]) -> None:
     if not densities:
         st.error(escaped(f"No method has an answer. {fitted[0].method}: {fitted[0].failure}"), icon=":material/error:")
         return
+    bring_into_view()
     # Containers again: remarks below the table come and go.
     sentence, picture, below, table, details, takeaway = (st.container() for _ in range(6))
     with below:
         shown = _choose_shown(numbers, bounds, {one.method: one for one in fitted if one.density is not None})
     with picture:
-        drawing = _draw(numbers, bounds, {**densities, shown.label: shown.density})
+        pictured = _draw(numbers, bounds, {**densities, shown.label: shown.density})
     with sentence:
         _describe(numbers, bounds, fitted)
     with table:
@@ -90,14 +97,14 @@ def _show(numbers: Numbers, bounds: Limits, methods: Sequence[str]) -> None:
     with details:
         show_details(numbers, shown)
     with takeaway:
-        show_takeaway(numbers, bounds, shown, drawing)
+        show_takeaway(numbers, bounds, shown, pictured)
 
 
 def _fit(numbers: Numbers, bounds: Limits, method: str) -> Fitted:
     size = numbers.points.size
 
     def fit() -> Fitted:
-        work = partial(fit_method, numbers.points, method, bounds)
+        work = partial(fit_method, numbers.sample, method, bounds)
         try:
             return computed(work, size=size, doing=f"Estimating by {method}", about=expected_seconds(method, size))
         except AmortizedKdeError as error:
@@ -117,19 +124,18 @@ def _choose_shown(numbers: Numbers, bounds: Limits, fitted: dict[str, Fitted]) -
         names,
         index=names.index(st.session_state["method"]),
         key="method",
-        help="The method whose results are shown, changed by hand and taken away below.",
+        help="The results and downloads below are those of this method.",
     )
     density, modes = fitted[method].density, fitted[method].modes
     assert density is not None
     assert modes is not None
     factor = right.select_slider(
-        "Bandwidth by hand",
+        "Scale the bandwidth",
         FACTORS,
         value=kept().factor,
         key="factor",
         format_func=lambda factor: f"× {factor:g}",
-        help=f"× 1 is the bandwidth that the method chose, {density.bandwidth:.4g}. To the left the density is "
-        "rougher, to the right smoother.",
+        help=f"× 1 is the bandwidth that the method chose, {density.bandwidth:.4g}. Less is rougher, more is smoother.",
     )
     if factor == 1.0:
         return Shown(method, 1.0, method, density, modes)
@@ -143,31 +149,84 @@ def _describe(numbers: Numbers, bounds: Limits, fitted: Sequence[Fitted]) -> Non
     """Describe the sample by the density of the default method, or else of the first."""
     modes = {one.method: one.modes for one in fitted if one.modes is not None}
     places = (modes.get(DEFAULT_METHOD) or next(iter(modes.values()))).places
-    ways = remembered(("ways", numbers.key, bounds), lambda: how_unlike(numbers.points, bounds))
-    text = describe(numbers.points, places, bounds, ways)
+    ways = remembered(("ways", numbers.key, bounds), lambda: how_unlike(numbers.sample, bounds))
+    text = describe(numbers.sample, places, bounds, ways)
     (st.warning if ways else st.success)(escaped(text), icon=":material/format_quote:")
 
 
-def _draw(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> Drawing:
-    left, right = st.columns(2)
-    log = left.toggle(
-        "Logarithmic axis", kept().log, key="log", help="Shows the tails, down to a millionth of the peak."
-    )
-    _choose_first_view(numbers)
-    view = right.segmented_control(
-        "Show", VIEWS, default=st.session_state["view"], key="view", required=True, label_visibility="collapsed"
-    )
+def _draw(numbers: Numbers, bounds: Limits, densities: dict[str, KernelDensity]) -> Pictured:
+    with st.container(horizontal=True, vertical_alignment="center", key="axes"):
+        log = st.toggle(
+            "Logarithmic axis", kept().log, key="log", help="Shows the tails, down to a millionth of the peak."
+        )
+        _choose_first_view(numbers)
+        view = st.segmented_control(
+            "Range", VIEWS, default=st.session_state["view"], key="view", required=True, label_visibility="collapsed"
+        )
+        limits, top = _choose_limits()
     drawing = remembered(
-        ("drawing", numbers.key, bounds, tuple(densities), view, log),
+        ("drawing", numbers.key, bounds, tuple(densities), view, log, limits),
         lambda: compute_drawing(
-            densities, numbers.points, bounds, name=numbers.choice.name, near=view == VIEWS[1], tails=log
+            densities,
+            numbers.sample,
+            bounds,
+            name=numbers.choice.name,
+            near=view == VIEWS[1],
+            tails=log,
+            limits=limits,
         ),
     )
-    dark = st.context.theme.type == "dark"
-    text = f"Density of {numbers.points.size:,} values by {', '.join(densities)}, over a histogram."
-    st.html(legend_html(list(densities), dark=dark))
-    st.altair_chart(density_chart(drawing, log=log, dark=dark), key="picture", alt=text)
-    return drawing
+    names, dark = list(densities), st.context.theme.type == "dark"
+    st.html(legend_css("legend", names, dark=dark))
+    chosen = st.container(key="legend").pills(
+        "Curves",
+        names,
+        selection_mode="multi",
+        default=names,
+        key=f"curves {' '.join(names)}",
+        label_visibility="collapsed",
+    )
+    hidden = tuple(name for name in names if name not in chosen)
+    st.altair_chart(
+        density_chart(drawing, log=log, dark=dark, hidden=hidden, top=top, zoom=True),
+        # Another one after every zoom, so that no brush is left on it.
+        key=f"picture {st.session_state.get('zooms', 0)}",
+        on_select=partial(_zoom, drawing),
+        selection_mode=ZOOM,
+        alt=f"Density of {numbers.points.size:,} values by {', '.join(chosen) or 'no method'}, over a histogram.",
+    )
+    return Pictured(drawing, log, hidden, top)
+
+
+def _choose_limits() -> tuple[Limits, float | None]:
+    """Show fields for the ends of the axes; return those that can be used."""
+    with st.popover("Axis limits", icon=":material/straighten:"):
+        st.caption("With a mouse: drag across the picture to zoom in.")
+        limits = type_interval(
+            ("Left", "Right"), ("left", "right"), defaults=(kept().left, kept().right), empty="auto", what="limit"
+        )
+        text = st.text_input("Top", kept().top, key="top", placeholder="auto")
+        try:
+            top = read_end(text or "", "top")
+            if top is not None and top <= 0.0:
+                raise InvalidBoundsError("the top must be positive.")
+        except AmortizedKdeError as error:
+            show_error(error)
+            top = None
+    chosen = limits or (None, None)
+    if chosen != (None, None) or top is not None:
+        st.button("Reset zoom", icon=":material/zoom_out_map:", on_click=forget_axes)
+    return chosen, top
+
+
+def _zoom(drawing: Drawing) -> None:
+    """Let the axis end where the visitor's brush does."""
+    picture = f"picture {st.session_state.get('zooms', 0)}"
+    # The only entry is the range of the horizontal axis.
+    brushed = next(iter(st.session_state[picture]["selection"].get(ZOOM, {}).values()), None)
+    if brushed and brushed[0] < brushed[1]:
+        st.session_state["left"], st.session_state["right"] = brushed_limits(drawing, *brushed)
+        st.session_state["zooms"] = st.session_state.get("zooms", 0) + 1
 
 
 def _choose_first_view(numbers: Numbers) -> None:

@@ -16,7 +16,7 @@ from amortized_kde.errors import InvalidBoundsError, InvalidParameterError
 from amortized_kde.integrations.table_formats import parse_cell
 
 SOURCES = ("Paste", "Upload", "Example")
-VIEWS = ("all values", "without the farthest")
+VIEWS = ("All values", "Without extremes")
 # Quarter octaves, from a sixteenth to sixteen times.
 FACTORS = tuple(round(2.0 ** (step / 4.0), 3) for step in range(-16, 17))
 # Characters of one setting that are read from an address.
@@ -39,6 +39,9 @@ class Settings:
     factor: float = 1.0
     log: bool = False
     view: str = VIEWS[0]
+    left: str = ""
+    right: str = ""
+    top: str = ""
     low: str = ""
     high: str = ""
     quantiles: str = "5, 25, 50, 75, 95"
@@ -67,7 +70,7 @@ def from_query(query: Mapping[str, str]) -> Settings:
     --------
     >>> from_query({"factor": "2.0", "methods": "scott,nonsense", "log": "1", "view": "<script>"})
     Settings(source='Paste', example='eruptions', lower='', upper='', methods=('scott',), method='amortized',
-    factor=2.0, log=True, view='all values', low='', high='', quantiles='5, 25, 50, 75, 95')
+    factor=2.0, log=True, view='All values', left='', right='', top='', low='', high='', quantiles='5, 25, 50, 75, 95')
     """
     texts = {field.name: query[field.name][:_LONGEST] for field in fields(Settings) if field.name in query}
     found = {name: _READ.get(name, str)(text) for name, text in texts.items()}

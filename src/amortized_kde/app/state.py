@@ -1,4 +1,4 @@
-"""A visitor's session: the settings of the fields, and results that are kept while the page is open.
+"""A visitor's session: the settings of the fields, undo, and results that are kept while the page is open.
 
 Every field is given its setting both as state and as default. A browser that sees a field for the first time in a run
 that replaces an unfinished one receives only the default, and would send it back.
@@ -7,7 +7,7 @@ that replaces an unfinished one receives only the default, and would send it bac
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import asdict, fields
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 
@@ -18,6 +18,10 @@ from amortized_kde.app.work import SMALL_SAMPLE, WORKER
 Result = TypeVar("Result")
 
 _SETTINGS, _RESULTS, _PROGRESS = "settings", "results", "progress"
+_PAST, _PRESENT = "past", "present"
+# Besides the settings, fields whose keys begin so can be undone; and the most changes and characters that are kept.
+_UNDONE = ("pasted", "comma", "column ", "weights ", "sheet ", "curves ", "members ", "observation ", "ensemble ")
+_MOST_UNDONE, _MOST_CHARACTERS = 50, 100_000_000
 # Results that are kept. Densities of a million values take 20 megabytes each, and there are 13 methods.
 _MOST, _MOST_LARGE, _LARGE = 60, 24, 100_000
 
@@ -29,6 +33,7 @@ def begin() -> None:
     st.session_state[_SETTINGS] = current()
     for name, value in asdict(kept()).items():
         st.session_state.setdefault(name, list(value) if isinstance(value, tuple) else value)
+    _note_change()
 
 
 def kept() -> Settings:
@@ -50,6 +55,53 @@ def keep() -> None:
     st.session_state[_SETTINGS] = settings
     if st.query_params.to_dict() != to_query(settings):
         st.query_params.from_dict(to_query(settings))
+    # What the page itself changed belongs to the visitor's last change.
+    st.session_state[_PRESENT] = _choices()
+
+
+def _choices() -> dict[str, Any]:
+    """Return everything that undo restores; a field that is not shown at present keeps its last value."""
+    state = st.session_state
+    found = {name: state[name] for name in map(str, state) if name.startswith(_UNDONE) and name != "ensemble file"}
+    return {"pasted": "", **state.get(_PRESENT, {}), **asdict(current()), **found}
+
+
+def _note_change() -> None:
+    """Keep what was chosen before, if anything is different now."""
+    choices, before = _choices(), st.session_state.get(_PRESENT)
+    if before is not None and choices != before:
+        past = [*st.session_state.get(_PAST, []), before][-_MOST_UNDONE:]
+        while sum(len(text) for text in {old["pasted"] for old in past}) > _MOST_CHARACTERS:
+            past.pop(0)
+        st.session_state[_PAST] = past
+    st.session_state[_PRESENT] = choices
+
+
+def show_undo() -> None:
+    """Show a button that takes back the last change of a field."""
+    st.button("Undo", icon=":material/undo:", type="tertiary", disabled=not st.session_state.get(_PAST), on_click=_undo)
+
+
+def _undo() -> None:
+    choices = st.session_state[_PAST].pop()
+    if choices["pasted"] != st.session_state.get("pasted", ""):
+        take_text(choices["pasted"])
+        st.session_state["undone"] = st.session_state.get("undone", 0) + 1
+    for name, value in choices.items():
+        st.session_state[name] = list(value) if isinstance(value, tuple) else value
+    st.session_state[_PRESENT] = choices
+
+
+def take_text(text: str) -> None:
+    """Replace the pasted text, and forget the results of the last one."""
+    st.session_state["pasted"] = text
+    st.session_state["pastes"] = st.session_state.get("pastes", 0) + 1
+    forget()
+
+
+def announce() -> None:
+    """Note that another sample was chosen, whose picture should come into view."""
+    st.session_state["arrivals"] = st.session_state.get("arrivals", 0) + 1
 
 
 def remembered(key: Hashable, compute: Callable[[], Result], *, size: int = 0) -> Result:

@@ -3,20 +3,23 @@
 No content is executed, and none is stored.
 """
 
+import csv
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from amortized_kde._types import Array
 from amortized_kde.app.pasted import Comma, Pasted, is_number, read_pasted, unwrap
+from amortized_kde.app.units import remove_marks, units_of
 from amortized_kde.app.words import one_line
 from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.errors import InvalidSampleError
 from amortized_kde.integrations.contents import decode, is_arrow, is_gzip, is_workbook, unpack
 from amortized_kde.integrations.spreadsheets import open_sheet, sheet_names, unpacked_size
 from amortized_kde.integrations.table_formats import (
+    MISSING,
     Columns,
     columns_of_arrow,
     columns_of_text,
@@ -28,8 +31,8 @@ from amortized_kde.integrations.table_formats import (
 _MOST_UNPACKED = 200_000_000
 # The first entry where numbers have no header: those of all columns.
 TOGETHER = "all numbers together"
-# Characters that decide whether there is a header.
-_PREVIEW = 65_536
+# Characters that decide whether there is a header, and columns of words that are searched for numbers.
+_PREVIEW, _MOST_WORDS = 65_536, 100
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", None: "blanks"}
 
 
@@ -48,6 +51,8 @@ class Table:
         Whether all numbers together are offered before single columns.
     size : int
         Characters or bytes that `numbers` reads.
+    units : dict of int to str
+        Units of columns whose cells have one.
     """
 
     names: tuple[str, ...]
@@ -57,6 +62,7 @@ class Table:
     whole: bool = False
     mixed: tuple[int, ...] = ()
     size: int = 0
+    units: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def first(self) -> int:
@@ -138,12 +144,16 @@ def _has_header(text: str) -> bool:
     lines = [line for line in unwrap(text[:_PREVIEW]).splitlines() if line.strip()][:2]
     if len(lines) < 2:
         return False
-    words = re.split(r"[;\t, ]+", lines[0].strip())
+    # A line whose numbers have the units of those on the next is no header.
+    has_units = any(units_of(lines[0])) and units_of(lines[0]) == units_of(lines[1])
+    words = re.split(r"[;\t, ]+", (remove_marks(lines[0]) if has_units else lines[0]).strip())
     return any(re.match(r"[^\W\d_]", word.strip("\"'")) and not is_number(word) for word in words if word)
 
 
 def _open_table(text: str, name: str, remarks: tuple[str, ...]) -> Table:
     columns = columns_of_text(text, name)
+    units = _units(text, columns)
+    columns = replace(columns, numeric=tuple(sorted({*columns.numeric, *units})))
     if len(columns.names) > 1:
         _check_numeric(columns, name)
         remarked = [f"columns separated by {_SEPARATORS[columns.delimiter]}"]
@@ -151,25 +161,61 @@ def _open_table(text: str, name: str, remarks: tuple[str, ...]) -> Table:
         remarked = []
     if columns.delimiter != "," and re.search(r"\d,\d", text[:_PREVIEW]):
         remarked.append("with decimal commas")
-    numbers = partial(_text_numbers, text, name, remarked)
-    mixed = _mixed(text, columns)
-    return Table(_tidy(columns.names), columns.numeric, remarks, numbers, mixed=mixed, size=len(text))
+    numbers = partial(_text_numbers, text, name, remarked, dict.fromkeys(units, columns.delimiter))
+    mixed = tuple(k for k, cells in _word_cells(text, columns).items() if 2 * sum(map(is_number, cells)) >= len(cells))
+    return Table(_tidy(columns.names), columns.numeric, remarks, numbers, mixed=mixed, size=len(text), units=units)
 
 
-def _text_numbers(text: str, name: str, remarks: Sequence[str], index: int) -> tuple[Array, tuple[str, ...]]:
-    read = numbers_of_text(text, name, index)
-    return read, (f"{read.size:,} rows", *remarks)
+def _text_numbers(
+    text: str, name: str, remarks: Sequence[str], with_units: Mapping[int, str | None], index: int
+) -> tuple[Array, tuple[str, ...]]:
+    if index not in with_units:
+        read = numbers_of_text(text, name, index)
+        return read, (f"{read.size:,} rows", *remarks)
+    cells = _cells(text, with_units[index], index)
+    # An empty line takes the header's place, so that errors name the right line.
+    column = "\n".join(["", *(cell.strip() or "NA" for cell in cells)])
+    try:
+        pasted = read_pasted(column)
+    except InvalidSampleError:
+        if with_units[index] != ",":
+            raise
+        # Where commas separate cells, a comma inside one separates thousands.
+        pasted = read_pasted(column, Comma.thousands)
+    if pasted.numbers.size != len(cells):
+        raise InvalidSampleError(f"a cell of column {index + 1} of {name} has more than one number.")
+    return pasted.numbers, (f"{len(cells):,} rows", *remarks, f"in {pasted.unit}")
 
 
-def _mixed(text: str, columns: Columns) -> tuple[int, ...]:
-    """Return the positions of columns of words, at least half of which are numbers in the first rows."""
-    rows = [line.split(columns.delimiter) for line in text[:_PREVIEW].splitlines()[1:]]
-    found = []
-    for k in set(range(len(columns.names))) - set(columns.numeric):
-        cells = [row[k] for row in rows if k < len(row)]
-        if 2 * sum(map(is_number, cells)) >= len(cells) > 0:
-            found.append(k)
-    return tuple(found)
+def _cells(text: str, delimiter: str | None, index: int) -> list[str]:
+    """Return the cells of a column, without the header and blank rows."""
+    lines = text.splitlines()
+    rows = map(str.split, lines) if delimiter is None else csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    try:
+        found = [row[index] if index < len(row) else "" for row in rows if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise InvalidSampleError(f"this is not a table ({error}); look for a quotation mark left open.") from None
+    return found[1:]
+
+
+def _word_cells(text: str, columns: Columns) -> dict[int, list[str]]:
+    """Return the cells in the first rows of every column that does not hold numbers."""
+    words = sorted(set(range(len(columns.names))) - set(columns.numeric))
+    # The last line of a part can be cut.
+    head = text if len(text) <= _PREVIEW else text[:_PREVIEW].rpartition("\n")[0]
+    found = {k: _cells(head, columns.delimiter, k) for k in words[:_MOST_WORDS]}
+    return {k: cells for k, cells in found.items() if cells}
+
+
+def _units(text: str, columns: Columns) -> dict[int, str]:
+    """Return the units of columns in which every cell is a number with one unit, or missing."""
+    found = {}
+    for k, cells in _word_cells(text, columns).items():
+        present = [cell for cell in cells if cell.strip().lower() not in MISSING]
+        units = {unit for cell in present for unit in units_of(cell)}
+        if len(units) == 1 and "" not in units and all(map(is_number, map(remove_marks, present))):
+            found[k] = units.pop()
+    return found
 
 
 def _tidy(names: Sequence[str]) -> tuple[str, ...]:
@@ -184,7 +230,8 @@ def _check_numeric(columns: Columns, name: str) -> None:
 def _open_numbers(pasted: Pasted, remarks: tuple[str, ...], *, whole: bool) -> Table:
     """Offer numbers without a header all together, and by column if all lines are equally long."""
     names = (TOGETHER, *(f"column {k}" for k in range(1, pasted.across + 1) if pasted.across > 1))
-    return Table(names, tuple(range(len(names))), remarks, partial(_pasted_numbers, pasted), whole)
+    units = dict.fromkeys(range(len(names)), pasted.unit) if pasted.unit else {}
+    return Table(names, tuple(range(len(names))), remarks, partial(_pasted_numbers, pasted), whole, units=units)
 
 
 def _pasted_numbers(pasted: Pasted, index: int) -> tuple[Array, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Texts for the visitor: a sentence on the sample, numbers as people write them, and what can be taken away.
 
-Code and commands to take away read ``numbers.csv``, which the page offers too, or contain the numbers if they are few.
+Code and commands to take away read ``numbers.csv`` or ``members.csv``, which the page offers too; few numbers stand in
+the code.
 """
 
 import csv
@@ -15,9 +16,10 @@ import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.app.curves import Limits
+from amortized_kde.data.sample import Sample, quantiles
 from amortized_kde.estimate import DEFAULT_METHOD
 
-NUMBERS_FILE = "numbers.csv"
+NUMBERS_FILE, MEMBERS_FILE = "numbers.csv", "members.csv"
 # Numbers that still read well in a line of code.
 _FEW = 12
 
@@ -65,13 +67,13 @@ def escaped(text: str) -> str:
     return _PUNCTUATION.sub(r"\\\1", _INSIDE_ADDRESS.sub(_WORD_JOINER, one_line(text, _LONGEST_TEXT)))
 
 
-def describe(points: Array, modes: Array, bounds: Limits, ways: Sequence[str]) -> str:
+def describe(sample: Sample, modes: Array, bounds: Limits, ways: Sequence[str]) -> str:
     """Return one sentence on a sample: size, peaks, tails, and whether the network was trained on the like.
 
     Parameters
     ----------
-    points : array of shape (n,)
-        The sample, sorted.
+    sample : Sample
+        The sample.
     modes : array of shape (k,)
         Peaks of its density, at least one.
     bounds : (float or None, float or None)
@@ -81,20 +83,26 @@ def describe(points: Array, modes: Array, bounds: Limits, ways: Sequence[str]) -
 
     Examples
     --------
-    >>> print(describe(np.array([1.0, 1.1, 5.0, 5.2]), np.array([1.05, 5.1]), (None, None), []))
-    The 4 values have two peaks, near 1.05 and 5.1, and nine in ten lie between 1.02 and 5.17; the network was trained
-    on samples like this one.
+    >>> print(describe(Sample(np.array([1.0, 1.1, 5.0, 5.2])), np.array([1.05, 5.1]), (None, None), []))
+    The 4 values have two peaks, near 1.05 and 5.1, and 90 % lie between 1.02 and 5.17; the network was trained on
+    samples like this one.
     """
-    digits = digits_for(points)
-    low, high = (plain(float(end), digits) for end in np.quantile(points, [0.05, 0.95]))
-    tails = _tails(points) if modes.size == 1 else ""
-    looks = f"The {points.size:,} values{_ties(points)} have {_peaks(modes, bounds, digits)}{tails}"
-    return f"{looks}, and nine in ten lie between {low} and {high}; {_likeness(ways)}."
+    digits = digits_for(sample.values)
+    low, high = (plain(float(end), digits) for end in _quantiles(sample, 0.05, 0.95))
+    tails = _tails(sample) if modes.size == 1 else ""
+    looks = f"The {sample.values.size:,} values{_ties(sample.values)} have {_peaks(modes, bounds, digits)}{tails}"
+    weighted = " of the weight lies" if sample.weights is not None else " lie"
+    return f"{looks}, and 90 %{weighted} between {low} and {high}; {_likeness(ways)}."
+
+
+def _quantiles(sample: Sample, *probabilities: float) -> list[float]:
+    found: list[float] = quantiles(sample.as_batch(), np.array(probabilities))[0].tolist()
+    return found
 
 
 def _ties(points: Array) -> str:
     distinct = int(np.count_nonzero(np.diff(points))) + 1
-    return f" ({distinct:,} different ones)" if distinct < _FEW_DIFFERENT * points.size else ""
+    return f" ({distinct:,} distinct)" if distinct < _FEW_DIFFERENT * points.size else ""
 
 
 def _peaks(modes: Array, bounds: Limits, digits: int) -> str:
@@ -113,11 +121,11 @@ def _bound_there(bounds: Limits, mode: float) -> str:
     return ""
 
 
-def _tails(points: Array) -> str:
+def _tails(sample: Sample) -> str:
     """Describe the tails if they are long or unequal."""
-    low, left, quarter, middle, other, right, high = np.quantile(points, [0.005, 0.05, 0.25, 0.5, 0.75, 0.95, 0.995])
+    low, left, quarter, middle, other, right, high = _quantiles(sample, 0.005, 0.05, 0.25, 0.5, 0.75, 0.95, 0.995)
     if high - low > _FAR_OUT * (other - quarter):
-        return ", some values far out"
+        return ", some extreme values"
     skew = (right - middle) - (middle - left)
     if abs(skew) > _LOPSIDED * (right - left):
         return f", a longer tail to the {'right' if skew > 0 else 'left'}"
@@ -126,7 +134,7 @@ def _tails(points: Array) -> str:
 
 def _likeness(ways: Sequence[str]) -> str:
     if ways:
-        return f"the sample is unlike all that the network was trained on ({listing(ways)}), so compare other methods"
+        return f"the network was not trained on samples like this one ({listing(ways)}), so compare other methods"
     return "the network was trained on samples like this one"
 
 
@@ -162,18 +170,18 @@ def plain(number: float, digits: int = 4) -> str:
     return f"{number:.{digits}g}" if abs(number) < 1000.0 or abs(number) >= 1e9 else f"{number:.{max(digits, 4)}g}"
 
 
-def numbers_csv(values: Array) -> str:
-    """Return the sample as CSV, with the header x and all digits.
+def numbers_csv(values: Array, weights: Array | None = None) -> str:
+    """Return the sample as CSV, with the header x, weights if there are any, and all digits.
 
     Examples
     --------
     >>> numbers_csv(np.array([0.1, 2.0]))
     'x\\n0.1\\n2.0\\n'
     """
-    return "\n".join(["x", *map(repr, values.tolist()), ""])
+    return rows_csv({"x": values} if weights is None else {"x": values, "weight": weights})
 
 
-def python_lines(values: Array, *, bounds: Limits, method: str, factor: float) -> str:
+def python_lines(values: Array, *, bounds: Limits, method: str, factor: float, weights: Array | None = None) -> str:
     """Return Python code for the density shown.
 
     Examples
@@ -184,25 +192,32 @@ def python_lines(values: Array, *, bounds: Limits, method: str, factor: float) -
     x = [1.0, 2.5]
     d = akde.fit(x, bounds=(0.0, None), method="scott")
     grid = d.grid(512)
-    density, probability_below = d.pdf(grid), d.cdf(grid)
+    density = d.pdf(grid)
+    probability_below = d.cdf(grid)
     """
     few = values.size <= _FEW
-    options = [f"bounds={bounds!r}"] if bounds != (None, None) else []
+    data = [f"x = {values.tolist()!r}"] if few else [f'x = np.loadtxt("{NUMBERS_FILE}", skiprows=1)']
+    if weights is not None:
+        read = f'x, w = np.loadtxt("{NUMBERS_FILE}", delimiter=",", skiprows=1, unpack=True)'
+        data = [*data, f"w = {weights.tolist()!r}"] if few else [read]
+    options = ["weights=w"] if weights is not None else []
+    options += [f"bounds={bounds!r}"] if bounds != (None, None) else []
     options += [f'method="{method}"'] if method != DEFAULT_METHOD else []
     smoothed = f".smoothed({factor!r})" if factor != 1.0 else ""
-    lines = [] if few else ["import numpy as np"]
-    lines += [
+    lines = [
+        *([] if few else ["import numpy as np"]),
         "import amortized_kde as akde",
         "",
-        f"x = {values.tolist()!r}" if few else f'x = np.loadtxt("{NUMBERS_FILE}", skiprows=1)',
+        *data,
         f"d = akde.fit({', '.join(['x', *options])}){smoothed}",
         "grid = d.grid(512)",
-        "density, probability_below = d.pdf(grid), d.cdf(grid)",
+        "density = d.pdf(grid)",
+        "probability_below = d.cdf(grid)",
     ]
     return "\n".join(lines)
 
 
-def command_line(*, bounds: Limits, method: str, factor: float) -> str:
+def command_line(*, bounds: Limits, method: str, factor: float, weights: Array | None = None) -> str:
     """Return the command that computes the density shown from the file of numbers.
 
     Examples
@@ -211,11 +226,50 @@ def command_line(*, bounds: Limits, method: str, factor: float) -> str:
     'amortized-kde fit numbers.csv --bounds 0.0 none --method scott --smooth 0.5 --out density.csv --plot density.png'
     """
     words = ["amortized-kde", "fit", NUMBERS_FILE]
+    words += ["--column", "x", "--weights", "weight"] if weights is not None else []
     if bounds != (None, None):
         words += ["--bounds", *("none" if end is None else repr(end) for end in bounds)]
     words += ["--method", method] if method != DEFAULT_METHOD else []
     words += ["--smooth", repr(factor)] if factor != 1.0 else []
     return shlex.join([*words, "--out", "density.csv", "--plot", "density.png"])
+
+
+def ensemble_lines(row: int, *, bounds: Limits, method: str, observed: bool) -> str:
+    """Return Python code for the bandwidths and scores of all ensembles, and for the density of one, from row 1.
+
+    Examples
+    --------
+    >>> print(ensemble_lines(3, bounds=(None, None), method="amortized", observed=False))
+    import numpy as np
+    import amortized_kde as akde
+    <BLANKLINE>
+    members = np.genfromtxt("members.csv", delimiter=",", skip_header=1)
+    h = akde.bandwidth(members, axis=-1)
+    d = akde.KernelDensity(members[2][~np.isnan(members[2])], h[2])
+    grid = d.grid(512)
+    density = d.pdf(grid)
+    probability_below = d.cdf(grid)
+    """
+    k = row - 1
+    limits = [f"bounds={bounds!r}"] if bounds != (None, None) else []
+    chosen = [*limits, *([f'method="{method}"'] if method != DEFAULT_METHOD else [])]
+    table = f'np.genfromtxt("{MEMBERS_FILE}", delimiter=",", skip_header=1)'
+    lines = ["import numpy as np", "import amortized_kde as akde", ""]
+    if observed:
+        lines += [f"table = {table}", "members, observed = table[:, :-1], table[:, -1]"]
+    else:
+        lines += [f"members = {table}"]
+    lines.append(f"h = akde.bandwidth({', '.join(['members', 'axis=-1', *chosen])})")
+    if observed:
+        given = ", ".join(["members", "observed", "bandwidth=h", *limits])
+        lines += [f"scores = akde.ensembles.log_scores({given})", f"pit = akde.ensembles.pit({given})"]
+    lines += [
+        f"d = akde.KernelDensity({', '.join([f'members[{k}][~np.isnan(members[{k}])]', f'h[{k}]', *limits])})",
+        "grid = d.grid(512)",
+        "density = d.pdf(grid)",
+        "probability_below = d.cdf(grid)",
+    ]
+    return "\n".join(lines)
 
 
 def rows_csv(columns: dict[str, Any]) -> str:

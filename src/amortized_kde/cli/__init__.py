@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from amortized_kde.cli import densities, ensembles, page, reproduction, research
+from amortized_kde.cli import densities, ensembles, page, reproduction, research, warming
 from amortized_kde.cli.interruption import interruptible
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
 
@@ -30,6 +30,7 @@ for command in (
     research.train,
     reproduction.reproduce,
     page.app,
+    warming.warm,
 ):
     app.command()(interruptible(command))
 
@@ -70,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         what = f"{error.filename!r} cannot be used" if error.filename else "standard output cannot be written"
         _fail(f"{what} ({error.strerror or error}).")
     except MemoryError:
-        _fail("there is not enough memory for this; give it less data.")
+        _fail("not enough memory; use less data.")
 
 
 def _fail(sentence: str) -> None:

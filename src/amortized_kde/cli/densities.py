@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from amortized_kde._files import check_target
+from amortized_kde.cli.columns import compare_columns, fit_columns, read_table, refuse
 from amortized_kde.cli.options import (
     Bandwidth,
     BoundsPair,
@@ -42,6 +43,10 @@ File = Annotated[
     ),
 ]
 ColumnName = Annotated[str | None, typer.Option("--column", metavar="NAME", help="Column, by name or number from 1.")]
+ColumnNames = Annotated[
+    str | None,
+    typer.Option("--columns", metavar="A,B,...", help="Two to eight columns: the density of them together."),
+]
 WeightsName = Annotated[
     str | None,
     typer.Option("--weights", metavar="COLUMN", help="Column of importance weights, by name or number from 1."),
@@ -52,16 +57,17 @@ SheetName = Annotated[
 Smooth = Annotated[
     float, typer.Option("--smooth", metavar="F", help="Multiply all bandwidths by F: 2 is smoother, 0.5 rougher.")
 ]
-Picture = Annotated[str | None, typer.Option("--plot", metavar="PNG", help="Draw a picture; also PDF or SVG.")]
+Picture = Annotated[str | None, typer.Option("--plot", metavar="PNG", help="Save a plot, as PNG, PDF or SVG.")]
 Grid = Annotated[
-    int, typer.Option("--grid", metavar="N", min=2, max=10**7, help="Points of the curve in files and pictures.")
+    int, typer.Option("--grid", metavar="N", min=2, max=10**7, help="Number of points of the curve in files and plots.")
 ]
-Nan = Annotated[Missing, typer.Option("--nan", help="Refuse missing values, or leave them out.")]
+Nan = Annotated[Missing, typer.Option("--nan", help="Missing values: stop with an error, or leave them out.")]
 
 
 def fit(
     file: File,
     column: ColumnName = None,
+    columns: ColumnNames = None,
     weights: WeightsName = None,
     sheet: SheetName = None,
     bounds: BoundsPair = None,
@@ -78,10 +84,16 @@ def fit(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Turn one column of numbers into a density."""
+    """Turn one column of numbers, or several, into a density."""
     from amortized_kde.integrations.tables import read_column, write_density
 
     _check_targets(file, out, plot, overwrite=overwrite)
+    if columns is not None:
+        refuse({"--column": column, "--bounds": bounds, "--bandwidth": bandwidth, "--out": out})
+        refuse({"--smooth": None if smooth == 1.0 else smooth})
+        table = read_table(file, columns, weights, sheet, nan.value)
+        fit_columns(table, method=method, plot=plot, threads=threads, as_json=as_json)
+        return
     data = read_column(file, column, weights=weights, sheet=sheet, nan=nan.value)
     density = _fit(data, bounds, method, bandwidth, threads)
     if smooth != 1.0:
@@ -104,6 +116,7 @@ def fit(
 def compare(
     file: File,
     column: ColumnName = None,
+    columns: ColumnNames = None,
     weights: WeightsName = None,
     sheet: SheetName = None,
     bounds: BoundsPair = None,
@@ -124,6 +137,11 @@ def compare(
 
     _check_targets(file, None, plot, overwrite=overwrite)
     names = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    if columns is not None:
+        refuse({"--column": column, "--bounds": bounds})
+        table = read_table(file, columns, weights, sheet, nan.value)
+        compare_columns(table, methods=names, folds=folds, plot=plot, threads=threads, as_json=as_json)
+        return
     data = read_column(file, column, weights=weights, sheet=sheet, nan=nan.value)
     limits = read_limits(bounds)
     found = akde.compare(data.values, methods=names, bounds=limits, weights=data.weights, folds=folds, threads=threads)
@@ -201,7 +219,7 @@ def _fit(
     import amortized_kde as akde
 
     check_bandwidth(method, bandwidth)
-    return akde.fit(
+    density: KernelDensity = akde.fit(
         data.values,
         weights=data.weights,
         bounds=read_limits(bounds),
@@ -209,6 +227,7 @@ def _fit(
         bandwidth=bandwidth,
         threads=threads,
     )
+    return density
 
 
 def _draw_one(path: str, density: "KernelDensity", data: "Column", grid: int) -> None:

@@ -59,17 +59,24 @@ def ensemble(
     ] = None,
     quantiles: Annotated[
         str | None,
-        typer.Option("--quantiles", metavar="P,...", help=f"Default: {_USUAL}, if nothing else is wanted."),
+        typer.Option(
+            "--quantiles",
+            metavar="P,...",
+            help=f"Probabilities of quantiles; default, if nothing else is requested: {_USUAL}.",
+        ),
     ] = None,
     above: Annotated[
-        str | None, typer.Option("--above", metavar="X,...", help="Thresholds: probabilities of exceeding them.")
+        str | None,
+        typer.Option("--above", metavar="X,...", help="Thresholds, for probabilities of exceeding them."),
     ] = None,
     below: Annotated[
-        str | None, typer.Option("--below", metavar="X,...", help="Thresholds: the distribution function there.")
+        str | None, typer.Option("--below", metavar="X,...", help="Thresholds, for the distribution function.")
     ] = None,
     method: Method = None,
     bandwidth: Bandwidth = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of PIT at atoms and tied ranks.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="Seed for the PIT at atoms and tied ranks.")
+    ] = 0,
     overwrite: Overwrite = False,
     threads: Threads = None,
     as_json: Json = False,

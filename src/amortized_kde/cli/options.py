@@ -11,12 +11,11 @@ _OPEN_SIDE = ("none", "-", "inf")
 
 BoundsPair = Annotated[
     tuple[str, str] | None,
-    typer.Option(
-        "--bounds", metavar="A B", help="Hard limits of the variable; none for an open side: --bounds 0 none."
-    ),
+    typer.Option("--bounds", metavar="A B", help="Limits of the variable; none leaves a side open: --bounds 0 none."),
 ]
 Method = Annotated[
-    str | None, typer.Option("--method", metavar="NAME", help="How to choose the bandwidth; a wrong name lists all.")
+    str | None,
+    typer.Option("--method", metavar="NAME", help="Bandwidth selection method; an unknown name lists all."),
 ]
 Bandwidth = Annotated[
     float | None, typer.Option("--bandwidth", metavar="H", help="Use this bandwidth instead, in data units.")
@@ -36,14 +35,19 @@ ObservedVariable = Annotated[
 ]
 MemberDim = Annotated[
     str | None,
-    typer.Option("--member-dim", metavar="NAME", help="Dimension of the members; default: member, number and others."),
+    typer.Option("--member-dim", metavar="NAME", help="Dimension of the members; default: detected by its name."),
 ]
 TimeDim = Annotated[str, typer.Option("--time-dim", metavar="NAME", help="Dimension of time.")]
 Resolution = Annotated[
     float | None,
-    typer.Option("--resolution", metavar="R", min=0.0, help="Unit of rounded observations; 0: exact; default: found."),
+    typer.Option(
+        "--resolution",
+        metavar="R",
+        min=0.0,
+        help="Rounding unit of observations, 0 if exact; default: detected.",
+    ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 Threads = Annotated[
     int | None, typer.Option("--threads", metavar="N", min=1, help="At most N threads; default: all cores.")
@@ -88,4 +92,4 @@ def read_numbers_list(text: str | None, option: str) -> tuple[float, ...]:
 def check_bandwidth(method: str | None, bandwidth: float | None) -> None:
     """Raise `InvalidParameterError` if both a method and a bandwidth are given."""
     if method is not None and bandwidth is not None:
-        raise InvalidParameterError("--method and --bandwidth exclude each other; give one of them.")
+        raise InvalidParameterError("give either --method or --bandwidth, not both.")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Labels of facts whose names do not read well.
 _LABELS = {"interval_90": "90 % interval", "files": "wrote"}
+# Characters that a terminal obeys instead of showing.
+_CONTROL = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)))
 
 
 def print_json(facts: dict[str, Any]) -> None:
@@ -30,15 +32,12 @@ def _finite(value: Any) -> Any:
 
 def print_facts(facts: dict[str, Any]) -> None:
     """Print one fact per line, with aligned labels."""
-    from rich.console import Console
-    from rich.text import Text
-
     labels = {name: _LABELS.get(name, name.replace("_", " ")) for name in facts if facts[name] != []}
     width = max(map(len, labels.values()))
-    # So wide that rich neither cuts numbers nor breaks lines, in a pipe or on a narrow terminal.
-    console = Console(width=10_000, markup=False, highlight=False, emoji=False)
     for name, label in labels.items():
-        console.print(Text.assemble((label.ljust(width), "bold"), "  ", _in_words(facts[name])))
+        # Names of files and columns must not move the cursor or ring the bell; in a pipe nothing is bold.
+        words = _in_words(facts[name]).translate(_CONTROL)
+        typer.echo(f"{typer.style(label.ljust(width), bold=True)}  {words}")
 
 
 def _in_words(value: Any) -> str:

@@ -28,21 +28,25 @@ _OPTIONS = {
     "global.disableWidgetStateDuplicationWarning": True,
     # Blue: the default red looks like an error.
     "theme.light.primaryColor": "#0072B2",
-    "theme.dark.primaryColor": "#2A80B9",
+    "theme.dark.primaryColor": "#56B4E9",
 }
 
 
 def app(
     port: Annotated[
         int | None,
-        typer.Option("--port", metavar="N", min=1, max=65535, help="Default: the first free port from 8501."),
+        typer.Option(
+            "--port", metavar="N", min=1, max=65535, help="Port to listen on; default: the first free one from 8501."
+        ),
     ] = None,
     address: Annotated[
         str,
-        typer.Option("--address", metavar="HOST", help="Address to listen at; the default lets in only this machine."),
+        typer.Option(
+            "--address", metavar="HOST", help="Address to listen on; by default only this machine can connect."
+        ),
     ] = "localhost",
     show: Annotated[
-        bool | None, typer.Option("--open/--no-open", help="Open a browser; default: if there is a display.")
+        bool | None, typer.Option("--open/--no-open", help="Open a browser; by default if there is a display.")
     ] = None,
 ) -> None:
     """Start the web page: paste a sample, see its density."""

@@ -74,7 +74,7 @@ def reproduce(
     ] = Size.quick,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where results go; default: results-quick, or results for paper."),
+        typer.Option("--out", metavar="DIR", help="Where to write; default: results-quick, for paper results."),
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Recompute three random chunks of the tables in DIR and compare.")
@@ -85,7 +85,7 @@ def reproduce(
     methods: Annotated[
         str | None,
         typer.Option(
-            "--methods", metavar="A,B,...", help="Only score these, separated by commas, and write no tables."
+            "--methods", metavar="A,B,...", help="Compute only the scores of these methods, and write no tables."
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -93,7 +93,7 @@ def reproduce(
         int | None, typer.Option("--threads", metavar="N", help="At most N threads; the results do not depend on N.")
     ] = None,
 ) -> None:
-    """Recompute the paper's evidence: tables, figures, report. A stopped run continues where it was."""
+    """Recompute the paper's evidence: tables, figures, report. An interrupted run continues where it stopped."""
     run = _Run(scale, out or _OUT[scale], threads)
     if verify:
         _verify(run, seed)

@@ -55,7 +55,8 @@ def train(
         str | None, typer.Argument(metavar="RECIPE", help="A recipe's name, or a TOML file of your own.")
     ] = None,
     archive: Annotated[
-        str | None, typer.Option("--archive", metavar="FILE", help="Train on forecasts of your own: NetCDF or Zarr.")
+        str | None,
+        typer.Option("--archive", metavar="FILE", help="Your own forecasts to train on: NetCDF or Zarr."),
     ] = None,
     var: Variable = None,
     obs: Observations = None,
@@ -69,7 +70,7 @@ def train(
         str | None, typer.Option("--covariates", metavar="NAME,...", help="Variables that the correction may use.")
     ] = None,
     window: Annotated[
-        int | None, typer.Option("--window", metavar="DAYS", help="Fit only this many days before a forecast.")
+        int | None, typer.Option("--window", metavar="DAYS", help="Fit only to this many days before each forecast.")
     ] = None,
     calibration: Annotated[
         bool, typer.Option("--calibration/--no-calibration", help="Correct bias and spread, if that helps.")
@@ -81,7 +82,8 @@ def train(
         typer.Option("--start", metavar="NAME", help="adaptive (default), single, a model's folder, or scratch."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option("--steps", metavar="N", min=1, help="Most steps on the archive; default: 1000.")
+        int | None,
+        typer.Option("--steps", metavar="N", min=1, help="Maximum number of tuning steps; default: 1000."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the training on an archive.")] = 0,
     out: Annotated[
@@ -92,7 +94,7 @@ def train(
 ) -> None:
     """Train a model on a recipe's tasks or on an archive; write the model, and a log or a report."""
     if recipe is not None and archive is not None:
-        raise InvalidParameterError("RECIPE and --archive exclude each other: an archive needs no recipe.")
+        raise InvalidParameterError("give either RECIPE or --archive, not both: an archive needs no recipe.")
     archive_only: dict[str, Any] = {"--obs": obs, "--obs-var": obs_var, "--var": var, "--bounds": bounds}
     archive_only |= {"--atoms": atoms, "--steps": steps, "--start": start, "--resolution": resolution}
     archive_only |= {"--covariates": covariates, "--window": window, "--no-calibration": None if calibration else True}

@@ -177,7 +177,7 @@ def read_sample(
     if values.ndim > 1:
         raise InvalidSampleError(
             f"{what} has shape {values.shape}, not (n,); for many samples call bandwidth with axis= (axis=-1: one per "
-            f"row), or make it one sample with {what}.ravel()."
+            f"row), for the density of one sample in d dimensions fit, or make it one sample with {what}.ravel()."
         )
     if values.size == 0:
         raise InvalidSampleError(f"{what} is empty; at least one value is needed.")
@@ -206,7 +206,8 @@ def _column(x: Any, what: str) -> tuple[Any, str]:
     if len(names) != 1:
         some = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
         raise InvalidSampleError(
-            f"{what} is a table of {len(names)} columns ({some}); pass one of them, such as {what}[{names[0]!r}]."
+            f"{what} is a table of {len(names)} columns ({some}); pass one of them, such as {what}[{names[0]!r}], or "
+            "all of them to fit."
             if names
             else f"{what} is a table without columns."
         )
@@ -270,7 +271,7 @@ def read_samples(
         raise InvalidParameterError(f"axis must be a whole number, not {axis!r}.")
     array = read_rows(x)
     if array.ndim == 0 or not -array.ndim <= axis < array.ndim:
-        raise InvalidSampleError(f"x has shape {array.shape} and so no axis {axis}.")
+        raise InvalidSampleError(f"axis {axis} is out of range for x of shape {array.shape}.")
     rows = np.moveaxis(array, axis, -1)
     shape = rows.shape[:-1]
     flat = (int(np.prod(shape)), rows.shape[-1])
@@ -364,7 +365,7 @@ def read_bounds(bounds: Sequence[float | None] | None) -> Bounds:
         ) from None
     for end in (a, b):
         if math.isnan(end) or LARGEST_VALUE < abs(end) < math.inf:
-            raise InvalidBoundsError(f"{end} cannot be a bound; leave a side open with None.")
+            raise InvalidBoundsError(f"{end} cannot be a bound; use None for an open side.")
     if not a < b:
         raise InvalidBoundsError(f"the lower bound {a:g} must be below the upper bound {b:g}.")
     return Bounds(a, b)

@@ -154,12 +154,22 @@ class Ladder:
     def draw(self, size: int, rng: np.random.Generator) -> Array:
         """Return exact draws: a point, its rung, a half of that kernel, then a truncated half-normal."""
         masses = np.cumsum(self.weights)
-        point = np.searchsorted(masses, rng.random(size) * masses[-1], side="right")
-        steps = np.cumsum([self._shares_at(row, point) for row in self.shares], axis=0)
-        places, h = self.points[point], self.bandwidths[np.sum(steps[:-1] <= rng.random(size) * steps[-1], axis=0)]
+        point = _search(masses, rng.random(size) * masses[-1])
+        places, h = self.points[point], self.bandwidths[self._draw_rungs(point, rng.random(size))]
         reach = _reach(places, h, self.bounds)
         side = (rng.random(size) * reach.sum(axis=0) >= reach[0]).astype(np.int64)
         return _draw_halves(places, h, side, reach[side, np.arange(size)], rng)
+
+    def _draw_rungs(self, point: Index, uniform: Array) -> Index:
+        """A rung of each point by its shares."""
+        if self.anchors is not None:
+            steps = np.cumsum([self._shares_at(row, point) for row in self.shares], axis=0)
+            return np.asarray(np.sum(steps[:-1] <= uniform * steps[-1], axis=0))
+        steps = np.cumsum(self.shares.T, axis=1)
+        # One search in the steps of all points, which are put one after the other.
+        edges = (steps / steps[:, -1:] + np.arange(steps.shape[0])[:, None]).ravel()
+        rungs = steps.shape[1]
+        return np.asarray(np.clip(_search(edges, point + uniform) - rungs * point, 0, rungs - 1))
 
     def condensed(self, cells_per_bandwidth: float, threads: int | None) -> list[Kernels]:
         """Return fewer kernels for every rung, made from cells of this width."""
@@ -215,6 +225,8 @@ def mass_between(a: Array, b: Array) -> Array:
 def _divided_by_mass(coefficients: Array, places: Array, h: float, bounds: Bounds) -> Array:
     """Each coefficient divided by its kernel's mass between the bounds."""
     lower, upper = bounds
+    if bounds == Bounds():
+        return coefficients
     if h > _WIDE * (upper - lower):
         return np.asarray(coefficients / mass_between((lower - places) / h, (upper - places) / h))
     start, below, stop, above = _mass_outside(places, h, bounds)
@@ -269,8 +281,23 @@ def _log_lower_bound(x: Array, known: Kernels, h: float, bounds: Bounds, tail: T
     return np.asarray(np.max(terms, axis=1) + np.log(width / h) - unit)
 
 
+def _search(edges: Array, keys: Array) -> Index:
+    """``np.searchsorted(edges, keys, side="right")`` of keys from 0 to the last edge, quicker if they are many."""
+    if 4 * keys.size < edges.size:
+        return np.searchsorted(edges, keys, side="right")
+    count = 2 * edges.size
+    first = np.searchsorted(edges, np.arange(count) * (edges[-1] / count), side="right")
+    # Rounding must not choose a part that begins above the key.
+    found = first[(keys * ((1.0 - 1e-14) * count / edges[-1])).astype(np.int64)]
+    left = np.flatnonzero(edges[np.minimum(found, edges.size - 1)] <= keys)
+    found[left] = np.searchsorted(edges, keys[left], side="right")
+    return np.asarray(found)
+
+
 def _reach(places: Array, h: Array | float, bounds: Bounds) -> Array:
     """Twice the masses of kernels left and right of their places, between the bounds, of shape (2, kernels)."""
+    if bounds == Bounds():
+        return np.ones((2, places.size))
     return np.stack([erf((places - bounds.lower) / (h * SQRT_2)), erf((bounds.upper - places) / (h * SQRT_2))])
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import gammainc
 
 from amortized_kde._types import Array
-from amortized_kde.density.kernel_sum import Mixture
 from amortized_kde.density.kernels import mass_between
+from amortized_kde.density.mixture import Mixture
 
 # Places farther from the mean than this many bandwidths give the unit of the squares.
 _FAR = 1e100

@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from amortized_kde._types import Array, Index
-from amortized_kde.data.reading import LARGEST_VALUE, read_bounds
+from amortized_kde.data.reading import LARGEST_VALUE, read_bounds, read_numbers
+from amortized_kde.data.sample import Sample
 from amortized_kde.data.support import Bounds, check_inside
 from amortized_kde.density.background import Background
+from amortized_kde.density.kernels import BINNED_FROM
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 
 # Float32 softmax outputs sum to 1 only this closely.
@@ -55,7 +57,7 @@ def check_parts(parts: Parts) -> None:
     check_bandwidths(parts.bandwidths)
     if parts.shares is None:
         if parts.bandwidths.size != 1 or parts.anchors is not None:
-            raise InvalidParameterError("several bandwidths, or anchors, need shares.")
+            raise InvalidParameterError("shares are required with several bandwidths or with anchors.")
     else:
         ranks = None if parts.anchors is None else read_anchors(parts.anchors, parts.points.size)
         columns = parts.points.size if ranks is None else ranks.size
@@ -94,7 +96,7 @@ def check_shares(shares: Array, shape: tuple[int, int], *, tolerance: float = _S
     """Raise `InvalidParameterError` unless shares have this shape, are not negative, and sum to 1 for each point."""
     if shares.shape != shape:
         raise InvalidParameterError(
-            f"shares of {shape[0]} rungs and {shape[1]} points need that shape, not {shares.shape}."
+            f"shares must have the shape (rungs, points), here ({shape[0]}, {shape[1]}), not {shares.shape}."
         )
     if not (shares.min() >= 0.0 and np.all(np.abs(shares.sum(axis=0) - 1.0) <= tolerance)):
         raise InvalidParameterError("shares must not be negative, and for each point they must sum to 1.")
@@ -108,3 +110,20 @@ def check_background(epsilon: float, background: Background | None, bounds: Boun
         raise InvalidParameterError(f"a density with epsilon = {epsilon:g} needs a background.")
     if background is not None and (background.lower, background.upper) != tuple(bounds):
         raise InvalidParameterError(f"the background's bounds are not those of the density, {tuple(bounds)}.")
+
+
+def weights_of(sample: Sample) -> Array:
+    """Return the weights of all points, which sum to 1."""
+    n = sample.values.size
+    if sample.weights is not None:
+        return sample.weights
+    # Equal weights of a large sample are one number in memory.
+    return np.full(n, 1.0 / n) if n < BINNED_FROM else np.broadcast_to(1.0 / n, n)
+
+
+def read_shares(shares: ArrayLike, shape: tuple[int, int]) -> Array:
+    """Return shares, divided by their sums, or raise `InvalidParameterError`."""
+    w = read_numbers(shares, "shares")
+    check_shares(w, shape)
+    w /= w.sum(axis=0)
+    return w

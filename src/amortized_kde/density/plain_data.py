@@ -37,19 +37,17 @@ def parts_to_dict(parts: Parts) -> dict[str, Any]:
 def parts_of_dict(data: Mapping[str, Any]) -> Parts:
     """Return the parts that `parts_to_dict` described, or raise an `InvalidParameterError`."""
     if not isinstance(data, Mapping):
-        raise InvalidParameterError(
-            f"a density is read from a dict that to_dict made, not from a {type(data).__name__}."
-        )
+        raise InvalidParameterError(f"from_dict takes a dict made by to_dict, not a {type(data).__name__}.")
     if set(data) != set(_NAMES):
         odd = ", ".join(sorted(map(str, set(_NAMES) ^ set(data)))[:10])[:200]
         raise InvalidParameterError(f"this dict was not made by KernelDensity.to_dict: it lacks or adds {odd}.")
     if data["format"] != FORMAT:
-        raise InvalidParameterError(f"the dict has another format than {FORMAT}, which this version reads.")
+        raise InvalidParameterError(f"the dict is not in format {FORMAT}, the only one that this version reads.")
     try:
         parts = _read(data)
         check_parts(parts)
     except AmortizedKdeError as error:
-        raise InvalidParameterError(f"the dict holds no valid density: {str(error).rstrip('.')}.") from None
+        raise InvalidParameterError(f"the dict does not describe a valid density: {str(error).rstrip('.')}.") from None
     return parts
 
 

@@ -38,7 +38,7 @@ def new_figure(width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        message = "pictures need matplotlib; install it with: pip install 'amortized-kde[plot]'"
+        message = "plots need matplotlib; install it with: pip install 'amortized-kde[plot]'"
         raise MissingExtraError(message) from None
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
@@ -166,9 +166,7 @@ def check_picture(path: str) -> str:
     """Return the format of a picture by its name's ending; raise `InvalidParameterError` if there is none such."""
     kind, known = Path(path).suffix.lstrip(".").lower() or "png", new_figure(1.0, 1.0).canvas.get_supported_filetypes()
     if kind not in known:
-        raise InvalidParameterError(
-            f"{path!r}: pictures cannot be written as {kind!r}; take one of {', '.join(known)}."
-        )
+        raise InvalidParameterError(f"{path!r}: a plot cannot be saved as {kind!r}; use one of {', '.join(known)}.")
     return kind
 
 

@@ -33,7 +33,7 @@ def ordinary_parts(parts: Parts) -> tuple[Parts, float] | None:
     Raises
     ------
     InvalidParameterError
-        If the smallest bandwidth is too small beside the values or the widest bandwidth.
+        If the smallest bandwidth is too small relative to the values or the widest bandwidth.
     """
     flattened = _flattened(parts)
     unit = 2.0 ** _exponent(flattened)
@@ -60,8 +60,8 @@ def _exponent(parts: Parts) -> int:
     k = min(-largest if low - largest >= _TINY else min(_TINY - low, -_TINY - largest), -_SMALLEST)
     if low + k < _SMALLEST:
         raise InvalidParameterError(
-            f"the bandwidth {smallest:g} is too small beside {max(value, widest):g}, the largest value or bandwidth; "
-            "take a larger one."
+            f"the bandwidth {smallest:g} is too small relative to {max(value, widest):g}, the largest value or "
+            "bandwidth; use a larger one."
         )
     return k
 

@@ -294,8 +294,8 @@ def _warned(ensembles: Ensembles, codes: Index, values: Array, shape: tuple[int,
         reason = "have no answer (NaN): their bandwidth is not a positive number."
         if options.atoms.size:
             reason = (
-                "have too few members away from the atoms for a density there; what needs one is NaN, unless "
-                "climatology= gives values from which to make it."
+                "have too few members away from the atoms to estimate a density; results that need one are NaN. Pass "
+                "past values as climatology= to use them instead."
             )
         if failed:
             warn_caller(f"{failed} of {codes.size} ensembles {reason}", BadRowsWarning)

@@ -264,7 +264,7 @@ def read_covariates(
             found[name] = np.broadcast_to(values, cells).reshape(-1)
         except ValueError:
             raise InvalidSampleError(
-                f"the covariate {name!r} has shape {values.shape}, but there are ensembles of shape {cells}."
+                f"the covariate {name!r} has shape {values.shape}, but the ensembles have shape {cells}."
             ) from None
     return found
 

@@ -210,7 +210,7 @@ def log_densities(
     samples = read_samples(x, axis=-1, weights=weights)
     h = read_numbers(bandwidths, "bandwidths")
     if h.shape != samples.shape:
-        raise InvalidSampleError(f"bandwidths have shape {h.shape}, but there are samples of shape {samples.shape}.")
+        raise InvalidSampleError(f"bandwidths have shape {h.shape}, but the samples have shape {samples.shape}.")
     at = read_numbers(y, "y")
     if at.ndim == 0 or (at.ndim > 1 and at.shape[:-1] != samples.shape):
         raise InvalidSampleError(f"y has shape {at.shape}; its leading axes must be {samples.shape}, as those of x.")

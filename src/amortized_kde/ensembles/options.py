@@ -58,7 +58,7 @@ class Options:
     ) -> "Options":
         """Check options as given to `ensembles.log_scores`, which documents them and the errors raised."""
         if method is not None and bandwidth is not None:
-            raise InvalidParameterError("method and bandwidth exclude each other; give one of them.")
+            raise InvalidParameterError("give either method or bandwidth, not both.")
         if method is not None and not isinstance(method, str):
             raise InvalidParameterError(f"method must be a name such as 'silverman', not {method!r}; see bandwidth=.")
         if bandwidth is None:
@@ -203,7 +203,7 @@ def one_each(values: Array, what: str, shape: tuple[int, ...]) -> Array:
         return np.array(np.broadcast_to(values, shape)).reshape(-1)
     except ValueError:
         raise InvalidSampleError(
-            f"{what} has shape {values.shape}, but there are ensembles of shape {shape}: give one number each."
+            f"{what} has shape {values.shape}, but the ensembles have shape {shape}: give one number for each."
         ) from None
 
 
@@ -225,8 +225,8 @@ def read_arguments(at: ArrayLike, what: str, ensembles: Ensembles) -> tuple[Arra
         spread = np.array(np.broadcast_to(rows, (*ensembles.shape, count)))
     except ValueError:
         raise InvalidSampleError(
-            f"{what} has shape {values.shape}, but there are ensembles of shape {ensembles.shape}: give one list for "
-            "all of them, or one each along the last axis."
+            f"{what} has shape {values.shape}, but the ensembles have shape {ensembles.shape}: give one list for "
+            "all of them, or one for each along the last axis."
         ) from None
     return spread.reshape(math.prod(ensembles.shape), count), shape
 

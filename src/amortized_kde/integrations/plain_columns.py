@@ -49,7 +49,11 @@ def _by_arrow(body: str, chosen: Sequence[int], delimiter: str, width: int) -> l
         )
     except (ArrowException, ValueError):
         return None
-    return [table[names[index]].to_numpy() for index in chosen]
+    columns = [table[names[index]] for index in chosen]
+    if any(column.null_count for column in columns):
+        return None
+    # Not `to_numpy`, which imports pandas.
+    return [np.concatenate([np.from_dlpack(chunk) for chunk in column.chunks]) for column in columns]
 
 
 def _by_numpy(body: str, chosen: Sequence[int], delimiter: str | None, width: int) -> list[Array] | None:

@@ -46,7 +46,7 @@ class BandwidthFactor:
             raise SingularSampleError(str(error)) from None
         variance = float(np.cov(values, aweights=weights))
         if not 0.0 < variance < math.inf:
-            raise SingularSampleError(f"the data have the variance {variance:g}, no multiple of which is a bandwidth.")
+            raise SingularSampleError(f"the data have the variance {variance:g}, so that no factor gives a bandwidth.")
         return float(h / math.sqrt(variance))
 
 

@@ -1,4 +1,4 @@
-"""An estimator of scikit-learn that can replace its ``KernelDensity``, for one variable.
+"""An estimator of scikit-learn that can replace its ``KernelDensity``, for one to eight variables.
 
 Importing this needs scikit-learn.
 """
@@ -10,7 +10,7 @@ import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.data.reading import read_weights
-from amortized_kde.errors import InvalidParameterError, InvalidSampleError, MissingExtraError
+from amortized_kde.errors import InvalidParameterError, MissingExtraError
 from amortized_kde.estimate import DEFAULT_METHOD, fit
 
 try:
@@ -31,20 +31,22 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     method : str
-        One of `amortized_kde.selectors()`; a grid search may try several.
+        One of `amortized_kde.selectors()`, for several columns of ``selectors(multivariate=True)``; a grid search may
+        try several.
     bounds : (float or None, float or None), optional
-        Hard limits of the variable; the density is truncated to them and renormalised.
+        Hard limits of the variable; the density is truncated to them and renormalised. For several columns a list with
+        a pair or None for each.
     truncate : bool
-        Cut the density at the working domain on the open sides too, as the paper does.
+        Cut the density at the working domain on the open sides too, as the paper does; for one column.
 
     Attributes
     ----------
-    density_ : KernelDensity
+    density_ : KernelDensity or MultivariateDensity
         The fitted density.
     bandwidth_ : float
-        Its bandwidth in data units; the geometric mean, if it has several.
+        Its bandwidth in data units; the geometric mean, if it has several. For one column.
     n_features_in_ : int
-        1.
+        Number of columns, 1 to 8.
 
     Notes
     -----
@@ -65,7 +67,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, *, method: str = DEFAULT_METHOD, bounds: Sequence[float | None] | None = None, truncate: bool = False
+        self, *, method: str = DEFAULT_METHOD, bounds: Sequence[Any] | None = None, truncate: bool = False
     ) -> None:
         self.method, self.bounds, self.truncate = method, bounds, truncate
 
@@ -74,7 +76,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, 1) or (n_samples,)
+        X : array-like of shape (n_samples, n_features) or (n_samples,)
             The sample.
         y : None
             Ignored.
@@ -84,7 +86,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InvalidSampleError
-            If `X` has more than one column, or the weights do not match it.
+            If `X` has more than eight columns or too few rows for its columns, or the weights do not match it.
         ValueError
             As scikit-learn for missing, infinite or complex numbers, and as `amortized_kde.fit`.
         """
@@ -92,7 +94,8 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.density_ = fit(
             values, weights=sample_weight, method=self.method, bounds=self.bounds, truncate=self.truncate
         )
-        self.bandwidth_ = self.density_.bandwidth
+        if values.ndim == 1:
+            self.bandwidth_ = self.density_.bandwidth
         return self
 
     def score_samples(self, X: Any) -> Array:
@@ -114,7 +117,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return float(np.sum(weights[used] * scores[used]))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw from the density: an array of shape (n_samples, 1).
+        """Draw from the density: an array of shape (n_samples, n_features).
 
         Parameters
         ----------
@@ -133,7 +136,8 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameterError(f"n_samples must be a whole number, not {n_samples!r}.")
         # Scikit-learn uses NumPy's legacy generators; four words of one seed a new generator.
         words = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
-        return np.asarray(self.density_.sample((int(n_samples), 1), rng=np.random.default_rng(words)))
+        draws = np.asarray(self.density_.sample(int(n_samples), rng=np.random.default_rng(words)))
+        return draws.reshape(int(n_samples), -1) if n_samples else np.empty((0, self.n_features_in_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -141,14 +145,9 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _read_column(self, X: Any, *, reset: bool) -> Array:
-        """Return the only column of `X`, after scikit-learn's checks."""
+        """Return the only column of `X`, or all of several, after scikit-learn's checks."""
         values: Array = check_array(X, dtype=np.float64, ensure_2d=False, estimator=self, input_name="X")
         if values.ndim == 1:
             X = values = values.reshape(-1, 1)
-        if reset and values.shape[1] != 1:
-            raise InvalidSampleError(
-                f"X has {values.shape[1]} features, but {type(self).__name__} is for one; give it one column, "
-                "for example X[:, [0]]."
-            )
         validate_data(self, X, reset=reset, skip_check_array=True)
-        return values[:, 0]
+        return values[:, 0] if values.shape[1] == 1 else values

@@ -184,7 +184,9 @@ def _check_archive(content: bytes, label: str) -> None:
     if "mimetype" in names and "content.xml" in names:
         raise UnreadableFileError(f"{label} is an OpenDocument sheet; save it as .xlsx or CSV.")
     if "xl/workbook.xml" not in names:
-        raise UnreadableFileError(f"{label} is an archive, but no Excel workbook; unpack it, or save the sheet as CSV.")
+        raise UnreadableFileError(
+            f"{label} is a zip archive, not an Excel workbook; unpack it, or save the sheet as CSV."
+        )
     if unpacked_size(content) > _MOST_UNPACKED or _has_too_many_rows(content):
         raise UnreadableFileError(f"{label} is too large when unpacked; save the column that you need as CSV.")
 

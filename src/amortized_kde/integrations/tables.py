@@ -110,6 +110,43 @@ def read_column(
     return _finite(label, names, *table.read(chosen), nan, where=table.where)
 
 
+@dataclass(frozen=True, eq=False)
+class SeveralColumns:
+    """Columns of numbers of one table, with the rows in which none is missing."""
+
+    source: str
+    values: dict[str, Array]  # By name, each (n,), in the order in which they were named.
+    omitted: int
+    weights: Array | None = None
+    weights_name: str | None = None
+
+
+def read_columns(
+    source: str, columns: Sequence[str], *, weights: str | None = None, sheet: str | None = None, nan: Nan = "raise"
+) -> SeveralColumns:
+    """Read several columns of numbers, by name or number from 1; parameters and errors as in `read_column`."""
+    label = "standard input" if source == STANDARD_INPUT else source
+    table = _open(unpack(_read_bytes(source, label), label), label, Path(source).suffix.lower(), sheet)
+    names, header = table.columns.names, table.columns.header
+    chosen = [_find(label, names, name, header=header) for name in columns]
+    if len(set(chosen)) < len(chosen) or len(chosen) < 2:
+        raise InvalidParameterError("--columns takes at least two different columns, such as --columns a,b.")
+    chosen += [] if weights is None else [_find(label, names, weights, header=header)]
+    read, lines = table.read(chosen)
+    present = ~np.isnan(read).any(axis=0)
+    for index, values in zip(chosen, read, strict=True):
+        wrong = np.flatnonzero((np.abs(values) > LARGEST_VALUE) | (np.isnan(values) & (nan == "raise")))
+        if wrong.size:
+            what = "missing" if np.isnan(values[wrong[0]]) else f"{values[wrong[0]]}"
+            raise InvalidSampleError(
+                f"{label}, {table.where} {lines[wrong[0]]}: the value in column {names[index]!r} is {what} "
+                f"({wrong.size} such in all); remove such lines, or pass --nan omit if values are missing."
+            )
+    kept = {names[index]: values[present] for index, values in zip(chosen, read, strict=True)}
+    mass = None if weights is None else kept.pop(names[chosen[-1]])
+    return SeveralColumns(label, kept, int(np.sum(~present)), mass, None if mass is None else names[chosen[-1]])
+
+
 class _Opened(NamedTuple):
     """A table of any kind: its columns, a function that reads some with the number of each row, and what rows are."""
 
@@ -122,7 +159,7 @@ def _open(content: bytes, label: str, ending: str, sheet: str | None) -> _Opened
     if is_workbook(content):
         return _open_workbook(content, label, sheet)
     if sheet is not None:
-        raise InvalidParameterError(f"{label} is no Excel workbook, so it has no sheet {sheet!r}; leave --sheet out.")
+        raise InvalidParameterError(f"{label} is not an Excel workbook, so there is no sheet {sheet!r}; omit --sheet.")
     if is_arrow(content) or ending in _ARROW_ENDINGS:
         return _Opened(columns_of_arrow(content, label), partial(_read_arrow, content, label))
     text, remarks = decode(content, label)
@@ -250,8 +287,8 @@ def _finite(
     if bad.size:
         given = "missing" if without[bad[0]] else f"{weights[bad[0]]:g}"
         raise InvalidSampleError(
-            f"{label}, {where} {lines[bad[0]]}: the weight in column {names[1]!r} is {given}; weights must be there, "
-            "finite and not negative."
+            f"{label}, {where} {lines[bad[0]]}: the weight in column {names[1]!r} is {given}; weights must be present, "
+            "finite and non-negative."
         )
     kept = ~(missing | without)
     if not kept.any():

@@ -40,7 +40,7 @@ def read_card(folder: Traversable) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UnreadableFileError(f"card.json in {folder} is not valid JSON ({_brief(error)}).") from None
     if not isinstance(card, dict):
-        raise UnreadableFileError(f"card.json in {folder} holds no JSON object, so it is not a model's card.")
+        raise UnreadableFileError(f"card.json in {folder} does not contain a JSON object, so it is not a model's card.")
     if isinstance(card.get("format"), bool) or card.get("format") != FORMAT:
         found = _brief(card.get("format"))
         raise UnreadableFileError(f"the model in {folder} has format {found}; this package reads {FORMAT}.")
@@ -78,11 +78,11 @@ def read_arrays(folder: Traversable, card: dict[str, Any], shapes_of: Callable[[
     most = _LARGEST_HEADING + 8 * sum(math.prod(shape) for shape in shapes.values())
     data = _read_bytes(folder, "weights.safetensors", most)
     if hashlib.sha256(data).hexdigest() != card["sha256"]:
-        raise UnreadableFileError(f"the weights in {folder} do not match the checksum in their card; get them again.")
+        raise UnreadableFileError(f"the weights in {folder} do not match the checksum in their card; restore the file.")
     try:
         stored = load(data)
     except (SafetensorError, KeyError, TypeError, ValueError, OverflowError, MemoryError, RecursionError) as error:
-        raise UnreadableFileError(f"the weights in {folder} are no safetensors file ({_brief(error)}).") from None
+        raise UnreadableFileError(f"the weights in {folder} are not a safetensors file ({_brief(error)}).") from None
     _check_names(folder, set(stored), set(shapes))
     return {name: _checked(folder, name, stored[name], shapes[name]) for name in sorted(shapes)}
 
@@ -92,7 +92,7 @@ def _check_names(folder: Traversable, found: set[str], wanted: set[str]) -> None
         raise UnreadableFileError(f"the weights in {folder} lack the array {min(wanted - found)!r}.")
     if found - wanted:
         raise UnreadableFileError(
-            f"the weights in {folder} have the array {_brief(min(found - wanted))}, which the card's network has not."
+            f"the weights in {folder} have the array {_brief(min(found - wanted))}, which its network does not have."
         )
 
 

@@ -67,7 +67,7 @@ def read_model(folder: Traversable) -> Model:
         )
     arrays = read_arrays(folder, card, ARCHITECTURES[output].shapes)
     if not has_valid_standards(arrays):
-        raise UnreadableFileError(f"the weights in {folder} have features without spread, or a reversed range of them.")
+        raise UnreadableFileError(f"the weights in {folder} have a feature with zero scale, or a reversed range.")
     return Model(card["name"], ARCHITECTURES[output], arrays, card)
 
 

@@ -1,115 +1,137 @@
-"""Compilation with Numba: lazy, cached on disk where a folder can be written, releasing the interpreter's lock.
+"""Loops that are compiled when there is much to do, and until then run in NumPy.
 
-Compiled loops are single-threaded; `threads.py` runs several side by side. Numba's own threading layers are not used,
-because they abort after a fork or when two threads enter them at once.
+Nothing here imports Numba before a loop is compiled, or loaded from the cache on disk. For one small sample, which
+`workload.one_sample` announces, a loop that this process has not loaded runs uncompiled: its NumPy version (`in_numpy`)
+if it has one, otherwise its own statements in Python. Both agree to 1e-12.
+
+Compiled loops are single-threaded; `threads.py` runs several side by side.
 """
 
-import contextlib
-import functools
-import os
+import importlib
 from collections.abc import Callable
+from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
 
-import numba
-from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
-from numba.core import cgutils, types
-from numba.core.caching import FunctionCache, NullCache
-from numba.extending import intrinsic
-
-from amortized_kde.errors import SlowStartWarning, warn_caller
-
-# What `simd.py` writes instructions with, beside the decorators: no other module imports the compiler.
-__all__ = ["HAS_AVX512", "cgutils", "compiled", "entry", "entry_in_order", "inlined", "intrinsic", "ir", "power_of_two"]
-__all__ += ["power_of_two_single", "types"]
+from amortized_kde.numerics.workload import is_small, pays_to_compile, pays_to_load
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Whether the processor has 32 registers of eight float64.
-HAS_AVX512 = bool(get_host_cpu_features().get("avx512f"))
 # Allow reassociation of sums, so that they run in SIMD lanes; NaN and infinity keep their meaning.
-_FAST = {"reassoc", "contract", "nsz"}
-# Python does not call these functions: without wrappers they are not translated to machine code by themselves.
-_PART = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_FAST = frozenset({"reassoc", "contract", "nsz"})
+_IN_ORDER = frozenset({"contract"})
 
 
-@functools.cache
-def _warn_uncached() -> None:
-    """Say once in a process that compiled code is not kept."""
-    warn_caller(
-        "compiled code cannot be kept on disk, so the first calls take seconds in every process; make the package's "
-        "folder or the user's cache folder writable, or set NUMBA_CACHE_DIR to a folder that is.",
-        SlowStartWarning,
-        through=(os.path.dirname(numba.__file__),),
-    )
+class _Later:
+    """A module that is imported when something of it is needed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(importlib.import_module(self._name), attribute)
 
 
-class _NoCache(NullCache):  # type: ignore[misc]
-    """In the place of a cache, where no folder can be written."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> None:
-        _warn_uncached()
-
-
-class _Cache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache, but a full disk or a damaged file of the cache costs time only."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:
-            # Damaged pickles raise nearly anything; an empty index is written in their place.
-            with contextlib.suppress(Exception):
-                self.flush()
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except Exception:
-            _warn_uncached()
+# What `registers.py` and `simd.py` write instructions with: no other module knows the compiler.
+ir: Any = _Later("llvmlite.ir")
+cgutils: Any = _Later("numba.core.cgutils")
+types: Any = _Later("numba.core.types")
 
 
-def _cache_for(function: Callable[..., Any]) -> Any:
-    try:
-        return _Cache(function)
-    except RuntimeError:
-        # Numba found no folder that it can write.
-        return _NoCache()
+def _compiler() -> Any:
+    from amortized_kde.numerics import compiler
+
+    return compiler
+
+
+class Part:
+    """A function that is compiled into the loops that use it, each time anew; in Python it runs uncompiled.
+
+    This makes results bitwise equal in every process: a function shared by several cached loops would be linked in
+    whichever of its variants was loaded first.
+    """
+
+    def __init__(self, function: Callable[..., Any], build: Callable[[Callable[..., Any]], Any]) -> None:
+        self.function, self.uncompiled, self._build = function, function, build
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run without the compiler."""
+        return self.uncompiled(*args)
+
+    def __reduce__(self) -> str:
+        return self.function.__qualname__
+
+    @cached_property
+    def compiled(self) -> Any:
+        """Numba's object, which compiles at its first call."""
+        return self._build(self.function)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What a compiled function that uses this one sees."""
+        return _compiler().type_of(self.compiled)
+
+
+class Loop(Part):
+    """A function with machine code of its own, cached on disk, for Python to call."""
+
+    _loaded: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        """Run compiled; for one small sample in NumPy, until loading or compiling pays."""
+        loop = self._loaded
+        if loop is None:
+            if is_small() and not (pays_to_compile() or (pays_to_load() and self._is_cached)):
+                return self.uncompiled(*args)
+            loop = self._loaded = self.compiled
+        return loop(*args)
+
+    @cached_property
+    def _is_cached(self) -> bool:
+        """Whether there is machine code on disk."""
+        return bool(_compiler().is_cached(self.compiled))
+
+
+def in_numpy(loop: Callable[..., Any]) -> Callable[[F], F]:
+    """Register the decorated function as what `loop`, an entry or a part of one, runs as without the compiler."""
+
+    def register(function: F) -> F:
+        assert isinstance(loop, Part)
+        loop.uncompiled = function
+        return function
+
+    return register
 
 
 def entry(function: F) -> F:
-    """Compile a loop that Python calls, at its first call, and cache the machine code on disk if possible."""
-    return _entry(function, _FAST)
+    """Compile a loop that Python calls, when that pays, and cache the machine code on disk if possible."""
+    return cast(F, Loop(function, lambda given: _compiler().entry(given, _FAST)))
 
 
 def entry_in_order(function: F) -> F:
     """Compile a loop that Python calls, like `entry`, with its operations in the order written."""
-    return _entry(function, {"contract"})
-
-
-def _entry(function: F, fastmath: set[str]) -> F:
-    loop: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=fastmath)(function)
-    # With NUMBA_DISABLE_JIT it is the function itself.
-    if hasattr(loop, "enable_caching"):
-        loop._cache = _cache_for(function)
-    return cast(F, loop)
+    return cast(F, Loop(function, lambda given: _compiler().entry(given, _IN_ORDER)))
 
 
 def compiled(function: F) -> F:
-    """Compile a function into every loop that calls it; it has no machine code of its own.
-
-    This makes results bitwise equal in every process: a function shared by several cached loops would be linked in
-    whichever of its variants was loaded first. Python must not call it, which would end the process: tests call it in
-    an `entry` of their own.
-    """
-    return cast(F, numba.njit(forceinline=True, fastmath=_FAST, **_PART)(function))
+    """Compile a function into every loop that calls it; it has no machine code of its own."""
+    return cast(F, Part(function, lambda given: _compiler().part(given, _FAST)))
 
 
 def inlined(function: F) -> F:
     """Compile a function into its callers, like `compiled`, with its operations in the order written."""
-    # fastmath must be given: without it the caller's flags apply.
-    return cast(F, numba.njit(forceinline=True, fastmath={"contract"}, **_PART)(function))
+    # The flags must be given: without them the caller's apply.
+    return cast(F, Part(function, lambda given: _compiler().part(given, _IN_ORDER)))
+
+
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """Make a function for compiled loops, of one that writes LLVM's instructions; it does not run without them."""
+    return Part(function, lambda given: _compiler().instruction(given))
+
+
+def has_avx512() -> bool:
+    """Return whether the processor has 32 registers of eight float64."""
+    return bool(_compiler().HAS_AVX512)
 
 
 def _exponent_field(exponent: Any, width: int, magic: float, bias: int, mantissa: int) -> Any:
@@ -126,13 +148,13 @@ def _exponent_field(exponent: Any, width: int, magic: float, bias: int, mantissa
     return kind(kind), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def power_of_two(context: Any, exponent: Any) -> Any:
     """Return 2**k for an integral float64 k in [-1022, 1023]."""
     return _exponent_field(exponent, 64, 6755399441055744.0, 1023, 52)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def power_of_two_single(context: Any, exponent: Any) -> Any:
     """Return 2**k for an integral float32 k in [-126, 127]."""
     return _exponent_field(exponent, 32, 12582912.0, 127, 23)

@@ -3,11 +3,10 @@
 from amortized_kde.numerics.formulas import logarithm, one_minus_exponential, transposed
 from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
 from amortized_kde.numerics.simd import Code, instructions
+from amortized_kde.numerics.uncompiled import FAINT
 
 # Points whose kernels are computed side by side, so that none waits for the result of another.
 POINTS = 4
-# Added to every sum, so that logarithms stay small where there are no neighbours.
-FAINT = 0.02
 
 
 def _distances(

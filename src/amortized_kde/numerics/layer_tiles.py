@@ -1,19 +1,31 @@
 """The steps of a network's forward pass, for a few rows at a time, in SIMD registers. Arrays are flat."""
 
 from collections.abc import Callable
+from typing import Any
 
 from amortized_kde.numerics.formulas import exponential, larger
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT
-from amortized_kde.numerics.jit import HAS_AVX512
+from amortized_kde.numerics.jit import has_avx512, intrinsic, ir, types
 from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
 from amortized_kde.numerics.simd import WORD, Code, instructions, nonzero_bits
+from amortized_kde.numerics.uncompiled import NEGLIGIBLE, PADDED
 
-# Rows and outputs that are summed at a time, so that the sums stay in the registers, of which AVX-512 has 32 of eight
-# lanes. The results do not depend on it.
-ROWS, _VECTORS = 4, 4 if HAS_AVX512 else 2
-TILE = _VECTORS * LANES
-# Relative to the largest of a softmax, smaller ones add less than the background to any density, and cost as much.
-_NEGLIGIBLE = 1e-7
+# Rows that are summed at a time.
+ROWS = 4
+
+
+def _tile() -> int:
+    """The number of outputs that are summed at a time; the results do not depend on it.
+
+    The sums of `ROWS` rows then stay in the registers, of which AVX-512 has 32 of eight lanes.
+    """
+    return PADDED if has_avx512() else PADDED // 2
+
+
+@intrinsic
+def tile_width(context: Any) -> Any:
+    """Return the number of outputs of a tile."""
+    return types.int64(), lambda *_: ir.Constant(ir.IntType(64), _tile())
 
 
 @instructions
@@ -75,13 +87,13 @@ def layer_tile(
     count: Whole,
     floor: Real,
 ) -> None:
-    """Write max(scale (b + w_i x_i + w_j x_j + ...) + shift, floor) of `TILE` outputs, for `ROWS` rows of `given`.
+    """Write max(scale (b + w_i x_i + w_j x_j + ...) + shift, floor) of one tile's outputs, for `ROWS` rows of `given`.
 
     Inputs are given[old:], outputs given[new:], and rows lie `row_stride` apart. Terms are added in the order
     i = active[used], ..., active[used + count - 1]. Biases are biases[bias:], the weights of input i are those from
     weights[first + stride * i] on, scale and shift of the r-th row those from unit + places[row + r] on.
     """
-    parts = [part * LANES for part in range(_VECTORS)]
+    parts = range(0, _tile(), LANES)
     totals = {(r, part): Variable(biases.lanes(bias + part)) for r in range(ROWS) for part in parts}
     with code.loop(count) as j:
         i = active.whole(used + j)
@@ -116,7 +128,7 @@ def softmax_rows(code: Code, sums: Memory, first: Whole, stride: Whole, width: W
         for start, high, total in zip(starts, highest, totals, strict=True):
             away = sums.lanes(start + k) - high
             e = exponential((away < LOWEST_EXPONENT).choose(LOWEST_EXPONENT, away))
-            e = (e < _NEGLIGIBLE).choose(0.0, e)
+            e = (e < NEGLIGIBLE).choose(0.0, e)
             sums.put(start + k, e)
             total.set(total.get() + e)
     factors = [1.0 / total.get().over_lanes(Real.__add__) for total in totals]

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.jit import entry_in_order
-from amortized_kde.numerics.layer_tiles import ROWS, TILE, clip_row, layer_tile, nonzero_units, softmax_rows
+from amortized_kde.numerics import uncompiled
+from amortized_kde.numerics.jit import entry_in_order, in_numpy
+from amortized_kde.numerics.layer_tiles import ROWS, clip_row, layer_tile, nonzero_units, softmax_rows, tile_width
 from amortized_kde.numerics.simd import WORD, copy_row
 from amortized_kde.numerics.threads import run_in_pieces
+from amortized_kde.numerics.uncompiled import PADDED
 
 # Rows that pass through a layer together: a tile of weights then stays in the fastest cache for all of them. More where
 # there are too many weights for the second cache, so that they are read less often.
@@ -37,7 +39,7 @@ class Stack(NamedTuple):
     ----------
     weights, biases : ndarray
         All layers one after the other, flat; weights are (in, out), with `out` padded with zeros to a multiple of
-        `TILE`.
+        `PADDED`.
     widths : ndarray of shape (layers + 1,)
         Number of inputs, then of each layer's outputs.
     limits : ndarray of shape (3, inputs)
@@ -129,19 +131,19 @@ def _conditioned(conditioning: Conditioning) -> tuple[Index, Array, Array]:
     places = np.zeros(len(conditioning.sample_of_row) + ROWS, np.int64)
     np.multiply(conditioning.sample_of_row, conditioning.scale.shape[1], out=places[:-ROWS])
     # Tiles reach past the last unit.
-    end = np.zeros(TILE)
+    end = np.zeros(PADDED)
     return places, np.append(conditioning.scale, end), np.append(conditioning.shift, end)
 
 
 def _scratch(stack: Stack) -> tuple[Array, Index, Index]:
     """Memory for two blocks of rows; for every group of rows, which units are not 0, and how many."""
-    widest = -(-int(stack.widths.max()) // TILE) * TILE
+    widest = -(-int(stack.widths.max()) // PADDED) * PADDED
     shape = _BLOCK if stack.weights.size < _MANY_WEIGHTS else _LARGE_BLOCK, widest
     return np.zeros(2 * shape[0] * shape[1] + WORD), np.empty(shape, np.int64), np.empty(shape[0], np.int64)
 
 
 def _padded(part: NDArray[np.floating]) -> Array:
-    wide = np.zeros((*part.shape[1:], -(-len(part) // TILE) * TILE))
+    wide = np.zeros((*part.shape[1:], -(-len(part) // PADDED) * PADDED))
     wide[..., : len(part)] = part.T
     return wide.reshape(-1)
 
@@ -173,11 +175,11 @@ def _network_rows(
             clip_row(inputs, (row + r) * widths[0], limits, widths[0], scratch, r * stride)
         weight, bias, unit, old, new = 0, 0, 0, 0, half
         for layer in range(1, widths.size):
-            count, padded = widths[layer - 1], (widths[layer] + TILE - 1) // TILE * TILE
+            count, padded = widths[layer - 1], (widths[layer] + PADDED - 1) // PADDED * PADDED
             floor = 0.0 if layer < last else -np.inf
             for first in range(0, block, ROWS):
                 nonzero_units(scratch, old + first * stride, stride, count, active, first * stride, counts, first)
-            for tile in range(0, padded, TILE):
+            for tile in range(0, widths[layer], tile_width()):
                 for first in range(0, block, ROWS):
                     at = first * stride
                     tables = weights, biases, scratch, active, scales, shifts, places
@@ -193,3 +195,6 @@ def _network_rows(
                 softmax_rows(scratch, old + first * stride, stride, widths[last])
         for r in range(block):
             copy_row(scratch, old + r * stride, widths[last], out, (first_row + row + r) * widths[last])
+
+
+in_numpy(_network_rows)(uncompiled.network_rows)

@@ -10,7 +10,8 @@ import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, LOWEST_LOG, central_mass, exp_nonpositive
-from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.jit import compiled, entry, in_numpy
+from amortized_kde.numerics.workload import one_sample
 
 # Terms that together are less than exp(-38) = 3e-17 of a lower bound of the sum are left out.
 _NEGLIGIBLE = 38.0
@@ -20,8 +21,10 @@ _TOO_SMALL = 1e-200
 _DOMINATED = 400.0
 # Where no term can be above this, the largest is the sum to 1e-15: weights and counts change it by less than 800.
 _FAR = -1e18
-# Terms of exact sums that are kept at once, 8 MB.
-_MOST_TERMS = 2**20
+# Terms of exact sums that are kept at once, half a megabyte, which fits in the cache.
+_MOST_TERMS = 2**16
+# A value of a sample has kernels on up to this many rungs, and costs as much in NumPy as this many terms.
+_KERNELS_PER_VALUE, _TERMS_PER_VALUE = 25, 1 << 14
 
 
 class Rungs(NamedTuple):
@@ -70,7 +73,8 @@ def log_density(ladder: Peaks, at: Array, known: Array, *, condensed: bool = Fal
     Terms that are negligible beside exp(known) are left out. Sums that are too small for `condensed` kernels are NaN.
     """
     out = np.empty(at.size)
-    _log_density(*ladder, at, known, out)
+    with one_sample(max(ladder.places.size // _KERNELS_PER_VALUE, ladder.places.size * at.size // _TERMS_PER_VALUE)):
+        _log_density(*ladder, at, known, out)
     small = np.flatnonzero(np.isnan(out) & np.isfinite(at))
     if small.size and not condensed:
         out[small] = _exact_log_sums(ladder, at[small])
@@ -140,6 +144,16 @@ def _log_density(
             out[j] = _log_density_at(places, relative, offsets, bandwidths, peaks, at[j], known[j])
 
 
+@in_numpy(_log_density)
+def _log_density_in_numpy(
+    places: Array, relative: Array, offsets: Index, bandwidths: Array, peaks: Array, at: Array, known: Array, out: Array
+) -> None:
+    """Write what `_log_density` does, from every term; sums are never too small."""
+    out[:] = np.where(np.isnan(at), math.nan, -math.inf)
+    finite = np.flatnonzero(np.isfinite(at))
+    out[finite] = _exact_log_sums(Peaks(places, relative, offsets, bandwidths, peaks), at[finite])
+
+
 def _exact_log_sums(ladder: Peaks, at: Array) -> Array:
     """The sums of every term, relative to the largest: slow, but never too small."""
     sizes = np.diff(ladder.offsets)
@@ -147,13 +161,14 @@ def _exact_log_sums(ladder: Peaks, at: Array) -> Array:
     rows = max(1, _MOST_TERMS // ladder.places.size)
     # Squares of 1e200 bandwidths overflow to infinity, whose exponential is the correct 0.
     with np.errstate(over="ignore", divide="ignore"):
-        heights = np.repeat(ladder.peaks, sizes) + np.log(ladder.relative)
+        heights = np.repeat(ladder.peaks, sizes) + np.log(np.abs(ladder.relative))
         for start in range(0, at.size, rows):
             u = (at[start : start + rows, None] - ladder.places) / bandwidths
             terms = heights - 0.5 * u * u
             largest = terms.max(axis=1)
             terms -= np.where(np.isfinite(largest), largest, 0.0)[:, None]
-            out[start : start + rows] = largest + np.log(np.exp(terms).sum(axis=1))
+            # Kernels that stand for others can be negative.
+            out[start : start + rows] = largest + np.log((np.exp(terms) * np.sign(ladder.relative)).sum(axis=1))
     return out
 
 

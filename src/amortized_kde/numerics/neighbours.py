@@ -20,6 +20,7 @@ from amortized_kde.numerics.gaussian import central_mass
 from amortized_kde.numerics.jit import compiled, inlined
 from amortized_kde.numerics.kernel_tiles import POINTS, add_kernels, add_kernels_among, finish_sums, write_columns
 from amortized_kde.numerics.registers import LANES
+from amortized_kde.numerics.uncompiled import INSIDE
 
 # A kernel at 9 bandwidths is 3e-18 of its peak.
 _REACH = 9.0
@@ -27,8 +28,6 @@ _SQRT_HALF = math.sqrt(0.5)
 # Squares of distances up to SMALL have a short series; of larger distances the squares are divided by 4, and their
 # kernels squared twice, at most this many times: 4**7 SMALL is 128, and exp(-128) is 0 beside 1.
 _SMALL_ROOT, _MOST_OCTAVES = math.sqrt(SMALL), 7
-# At more than this many bandwidths from a bound, all mass of a kernel is inside, to the last bit.
-_INSIDE = 8.3
 
 
 class Anchored(NamedTuple):
@@ -67,10 +66,10 @@ def inverse_masses(
         h = bandwidths[k]
         for j in range(n):
             out[k, j] = 1.0 if counts is None else counts[first + j]
-        if points[0] - lower < _INSIDE * h or upper - points[n - 1] < _INSIDE * h:
+        if points[0] - lower < INSIDE * h or upper - points[n - 1] < INSIDE * h:
             for j in range(n):
                 below, above = points[j] - lower, upper - points[j]
-                if min(below, above) < _INSIDE * h:
+                if min(below, above) < INSIDE * h:
                     out[k, j] /= central_mass(-below / h, above / h)
 
 

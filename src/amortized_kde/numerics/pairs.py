@@ -5,12 +5,13 @@ is another type) the loops are compiled as if there were none. D is the squared 
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from amortized_kde._types import Array
 from amortized_kde.numerics.gaussian import exp_nonpositive
-from amortized_kde.numerics.jit import compiled
+from amortized_kde.numerics.jit import compiled, in_numpy
 
 # Up to this many values every pair is visited; beyond, pairs are counted by distance.
 LARGEST_EXACT = 5000
@@ -44,6 +45,28 @@ def pair_sum(ascending: Array, counts: Array | None, h: float, c3: float, c2: fl
     return total
 
 
+def _pairs(
+    ascending: Array, counts: Array | None, reach: float, factors: Array | None = None
+) -> Iterator[tuple[Array, Array | float, Array | float]]:
+    """Distances of the pairs whose ranks differ by 1, 2, ... within reach, m_i m_j, and (f_i + f_j) / 2."""
+    for lag in range(1, ascending.size):
+        away = ascending[lag:] - ascending[:-lag]
+        if away.min() >= reach:
+            break
+        both = 1.0 if factors is None else 0.5 * (factors[lag:] + factors[:-lag])
+        yield away, 1.0 if counts is None else counts[lag:] * counts[:-lag], both
+
+
+# Sums are NumPy's numbers, which divide by 0 as compiled ones do.
+@in_numpy(pair_sum)
+def _pair_sum(ascending: Array, counts: Array | None, h: float, c3: float, c2: float, c1: float, c0: float) -> float:
+    total = np.float64(0.0)
+    for away, numbers, _ in _pairs(ascending, counts, _NEGLIGIBLE_DISTANCE * h):
+        d = np.minimum((away / h) ** 2, NEGLIGIBLE_SQUARED_DISTANCE)
+        total += np.sum(numbers * np.exp(-0.5 * d) * (((c3 * d + c2) * d + c1) * d + c0))
+    return total
+
+
 @compiled
 def lag_sum(
     pairs: Array, lags: Array, step: float, h: float, c3: float, c2: float, c1: float, c0: float, most: float
@@ -60,6 +83,15 @@ def lag_sum(
         d = u * u
         total += pairs[lag] * exp_nonpositive(-0.5 * d) * (((c3 * d + c2) * d + c1) * d + c0)
     return total
+
+
+@in_numpy(lag_sum)
+def _lag_sum(
+    pairs: Array, lags: Array, step: float, h: float, c3: float, c2: float, c1: float, c0: float, most: float
+) -> float:
+    stop = int(min(float(lags.size), math.ceil(math.sqrt(most) * h / step)))
+    d = (lags[:stop] * step / h) ** 2
+    return np.float64(np.sum(pairs[:stop] * np.exp(-0.5 * d) * (((c3 * d + c2) * d + c1) * d + c0)))
 
 
 @compiled
@@ -133,4 +165,16 @@ def squared_kernel_sums(ascending: Array, counts: Array | None, factors: Array |
             part_wide, part_narrow = counts[i] * part_wide, 0.5 * counts[i] * part_narrow
         wide += part_wide
         narrow += part_narrow
+    return wide, narrow
+
+
+@in_numpy(squared_kernel_sums)
+def _squared_kernel_sums(
+    ascending: Array, counts: Array | None, factors: Array | None, h: float
+) -> tuple[float, float]:
+    wide, narrow = np.float64(0.0), np.float64(0.0)
+    for away, numbers, both in _pairs(ascending, counts, 12.6 * h, factors):
+        e = np.exp(-((away * (0.5 / h)) ** 2))
+        wide += np.sum(numbers * e)
+        narrow += np.sum(numbers * both * e * e)
     return wide, narrow

@@ -9,21 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
+from amortized_kde.numerics import uncompiled
 from amortized_kde.numerics.formulas import larger, logarithm
-from amortized_kde.numerics.jit import entry_in_order, inlined
+from amortized_kde.numerics.jit import entry_in_order, in_numpy, inlined
 from amortized_kde.numerics.neighbours import Anchored, local_scratch, write_local_densities
 from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
 from amortized_kde.numerics.simd import Code, copy_row, instructions
+from amortized_kde.numerics.uncompiled import EDGE, INFINITE, LEAST_MASS
 
 # A region extends by n divided by these, in ranks, to both sides of a point.
 NEAR, AROUND = 32, 8
-# In its region an anchor has at least this fraction of the mean mass: differences of running sums do not resolve
-# smaller masses, which occur only with weights.
-_LEAST = 1e-4
-# With weights, an anchor can lie exactly on the edge of a region, where rounding must not decide.
-_EDGE = 1.0 + 1e-9
-# Larger distances than this count as infinite; their squares do not overflow.
-_INFINITE = 1e100
 
 
 class Layout(NamedTuple):
@@ -120,7 +115,7 @@ def _write_region(
 
     They are written from the element `at` on; what follows, up to a multiple of `LANES`, is overwritten.
     """
-    low, high, weight, least = first, first, 0.0, _LEAST / (last - first)
+    low, high, weight, least = first, first, 0.0, LEAST_MASS / (last - first)
     for k in range(total.size):
         total[k] = 0.0
     for a in range(first, last):
@@ -141,8 +136,8 @@ def _write_region(
 
 
 def _log_distance(distance: Real, nearest: Real, far: Real) -> Real:
-    """ln(d / (1 + d / far) + nearest), for a distance d that counts as at least 0 and at most `_INFINITE`."""
-    near = (distance < _INFINITE).choose(larger(distance, distance * 0.0), _INFINITE)
+    """ln(d / (1 + d / far) + nearest), for a distance d that counts as at least 0 and at most `INFINITE`."""
+    near = (distance < INFINITE).choose(larger(distance, distance * 0.0), INFINITE)
     return logarithm(near / (near / far + 1.0) + nearest)
 
 
@@ -177,7 +172,7 @@ def _write_positions(
         below.put(i, _log_distance((x - lower) * per_unit, nearest, far))
         above.put(i, _log_distance((upper - x) * per_unit, nearest, far))
         away = (x - location) * 2.0 * per_unit
-        size = (away.magnitude() < _INFINITE).choose(away.magnitude(), _INFINITE)
+        size = (away.magnitude() < INFINITE).choose(away.magnitude(), INFINITE)
         log = logarithm((size * size + 1.0).square_root() + size)
         values.put(i, (away < 0.0).choose(-log, log))
     with code.loop(count) as i:
@@ -246,9 +241,13 @@ def point_rows(
             values[i] = samples.values[samples.offsets[t] + samples.anchors[first + i]]
         at += known
         for part in layout.parts:
-            reach = _EDGE * max(frames.sizes[t] / part, 1.0)
+            reach = EDGE * max(frames.sizes[t] / part, 1.0)
             _write_region(local, low, first, last, positions, masses, reach, total, width, out, at)
             at += width
         frame = samples.lower[t], samples.upper[t], frames.locations[t], frames.scales[t], layout.nearest, layout.far
         place = frames.signed, t * products, products, out, at, columns
         _write_positions(values, below, above, last - first, *frame, *place)
+
+
+in_numpy(local_rows)(uncompiled.local_rows)
+in_numpy(point_rows)(uncompiled.point_rows)

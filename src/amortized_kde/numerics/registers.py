@@ -5,20 +5,34 @@ A register has eight lanes; LLVM splits it where the processor's are shorter.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from amortized_kde.numerics.jit import cgutils, ir
 
 LANES = 8
-NUMBER, INDEX, _WORD = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
-VECTOR = ir.VectorType(NUMBER, LANES)
 _ALIGN = 8
 # A product and a sum may become one instruction; nothing is reordered.
 _FUSED = ("contract",)
 
 
+class Kinds(NamedTuple):
+    """LLVM's types: float64, int64, int32, and a register of float64."""
+
+    number: Any
+    index: Any
+    word: Any
+    vector: Any
+
+
+@cache
+def kinds() -> Kinds:
+    """Return LLVM's types; a function, so that importing this module imports no compiler."""
+    return Kinds(ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.VectorType(ir.DoubleType(), LANES))
+
+
 def _shuffled(builder: Any, first: Any, second: Any, lanes: Sequence[int]) -> Any:
-    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(_WORD, LANES), list(lanes)))
+    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(kinds().word, LANES), list(lanes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +43,7 @@ class Whole:
     value: Any
 
     def _with(self, other: "Whole | int") -> Any:
-        return other.value if isinstance(other, Whole) else ir.Constant(INDEX, other)
+        return other.value if isinstance(other, Whole) else ir.Constant(kinds().index, other)
 
     def __add__(self, other: "Whole | int") -> "Whole":
         return Whole(self.builder, self.builder.add(self.value, self._with(other)))
@@ -73,7 +87,7 @@ class Whole:
 
     def lanes(self) -> "Real":
         """Return the number as float64 in all lanes."""
-        return Real(self.builder, self.builder.sitofp(self.value, NUMBER)).repeated()
+        return Real(self.builder, self.builder.sitofp(self.value, kinds().number)).repeated()
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +112,9 @@ class Mask:
 
     def bits(self) -> Whole:
         """Return an integer with the bits of the lanes where it holds."""
-        return Whole(self.builder, self.builder.zext(self.builder.bitcast(self.value, ir.IntType(LANES)), INDEX))
+        return Whole(
+            self.builder, self.builder.zext(self.builder.bitcast(self.value, ir.IntType(LANES)), kinds().index)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +127,7 @@ class Real:
     def constant(self, number: float) -> Any:
         """Return a constant as LLVM has it, with as many lanes."""
         kind = self.value.type
-        return ir.Constant(kind, [number] * LANES if kind == VECTOR else number)
+        return ir.Constant(kind, [number] * LANES if kind == kinds().vector else number)
 
     def _with(self, other: "Real | float") -> Any:
         return other.value if isinstance(other, Real) else self.constant(other)
@@ -153,20 +169,22 @@ class Real:
 
     def square_root(self) -> "Real":
         """Return the square roots of all lanes."""
-        kind = ir.FunctionType(VECTOR, [VECTOR])
+        kind = ir.FunctionType(kinds().vector, [kinds().vector])
         root = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.sqrt.v{LANES}f64")
         return Real(self.builder, self.builder.call(root, [self.value]))
 
     def repeated(self) -> "Real":
         """Return a single number in all lanes."""
-        if self.value.type == VECTOR:
+        if self.value.type == kinds().vector:
             return self
-        one = self.builder.insert_element(ir.Constant(VECTOR, ir.Undefined), self.value, ir.Constant(INDEX, 0))
+        one = self.builder.insert_element(
+            ir.Constant(kinds().vector, ir.Undefined), self.value, ir.Constant(kinds().index, 0)
+        )
         return Real(self.builder, _shuffled(self.builder, one, one, [0] * LANES))
 
     def first(self) -> "Real":
         """Return the number in the first lane."""
-        return Real(self.builder, self.builder.extract_element(self.value, ir.Constant(INDEX, 0)))
+        return Real(self.builder, self.builder.extract_element(self.value, ir.Constant(kinds().index, 0)))
 
     def over_lanes(self, combine: Callable[["Real", "Real"], "Real"]) -> "Real":
         """Return the lanes combined to one number, in all lanes."""
@@ -178,10 +196,10 @@ class Real:
 
     def bits(self) -> tuple[Any, Callable[[int], Any]]:
         """Return the bits as integers of as many lanes, and a function that returns such constants."""
-        kind = ir.VectorType(INDEX, LANES) if self.value.type == VECTOR else INDEX
+        kind = ir.VectorType(kinds().index, LANES) if self.value.type == kinds().vector else kinds().index
 
         def constant(number: int) -> Any:
-            return ir.Constant(kind, [number] * LANES if self.value.type == VECTOR else number)
+            return ir.Constant(kind, [number] * LANES if self.value.type == kinds().vector else number)
 
         return self.builder.bitcast(self.value, kind), constant
 
@@ -227,13 +245,13 @@ class Memory:
     data: Any
 
     def _place(self, at: Whole | int, kind: Any = None) -> Any:
-        index = at.value if isinstance(at, Whole) else ir.Constant(INDEX, at)
+        index = at.value if isinstance(at, Whole) else ir.Constant(kinds().index, at)
         place = self.builder.gep(self.data, [index])
         return place if kind is None else self.builder.bitcast(place, kind.as_pointer())
 
     def lanes(self, at: Whole | int) -> Real:
         """Return the `LANES` numbers from there on."""
-        return Real(self.builder, self.builder.load(self._place(at, VECTOR), align=_ALIGN))
+        return Real(self.builder, self.builder.load(self._place(at, kinds().vector), align=_ALIGN))
 
     def number(self, at: Whole | int) -> Real:
         """Return one number."""
@@ -245,5 +263,5 @@ class Memory:
 
     def put(self, at: Whole | int, number: Real | Whole) -> None:
         """Write one number, or those of all lanes from there on."""
-        wide = number.value.type == VECTOR
-        self.builder.store(number.value, self._place(at, VECTOR if wide else None), align=_ALIGN)
+        wide = number.value.type == kinds().vector
+        self.builder.store(number.value, self._place(at, kinds().vector if wide else None), align=_ALIGN)

@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any
 
 from amortized_kde.numerics.jit import cgutils, intrinsic, ir, types
-from amortized_kde.numerics.registers import INDEX, LANES, VECTOR, Mask, Memory, Real, Variable, Whole
+from amortized_kde.numerics.registers import LANES, Mask, Memory, Real, Variable, Whole, kinds
 
 # Flags that are gathered in one integer.
 WORD = 64
@@ -29,20 +29,20 @@ class Code:
 
     def whole(self, number: int) -> Whole:
         """Return a constant."""
-        return Whole(self.builder, ir.Constant(INDEX, number))
+        return Whole(self.builder, ir.Constant(kinds().index, number))
 
     def lanes(self, number: float) -> Real:
         """Return a constant in all lanes."""
-        return Real(self.builder, ir.Constant(VECTOR, [number] * LANES))
+        return Real(self.builder, ir.Constant(kinds().vector, [number] * LANES))
 
     def lane_numbers(self) -> Real:
         """Return 0.0, 1.0, ... in the lanes."""
-        return Real(self.builder, ir.Constant(VECTOR, [float(lane) for lane in range(LANES)]))
+        return Real(self.builder, ir.Constant(kinds().vector, [float(lane) for lane in range(LANES)]))
 
     @contextmanager
     def loop(self, stop: Whole | int, start: Whole | int = 0, step: int = 1) -> Iterator[Whole]:
         """Write what follows into a loop, and yield its index."""
-        ends = [end.value if isinstance(end, Whole) else ir.Constant(INDEX, end) for end in (start, stop, step)]
+        ends = [end.value if isinstance(end, Whole) else ir.Constant(kinds().index, end) for end in (start, stop, step)]
         with cgutils.for_range_slice(self.builder, *ends) as (index, _):
             yield Whole(self.builder, index)
             last = self.builder.basic_block
@@ -102,7 +102,7 @@ def instructions(write: Callable[..., None]) -> Any:
 
 
 def _plain(kind: Any) -> Any:
-    kind = types.unliteral(kind)  # type: ignore[attr-defined]
+    kind = types.unliteral(kind)
     return types.int64 if isinstance(kind, (types.Integer, types.Boolean)) else kind
 
 

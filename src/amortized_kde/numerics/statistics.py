@@ -20,8 +20,9 @@ import math
 import numpy as np
 
 from amortized_kde._types import Array, Flags, Index
+from amortized_kde.numerics import uncompiled
 from amortized_kde.numerics.formulas import logarithm
-from amortized_kde.numerics.jit import compiled, entry, entry_in_order
+from amortized_kde.numerics.jit import compiled, entry, entry_in_order, in_numpy
 from amortized_kde.numerics.registers import LANES, Memory, Real, Variable, Whole
 from amortized_kde.numerics.simd import Code, copy_row, instructions
 
@@ -217,3 +218,6 @@ def spacing_rows(
                 number += 1
         if number > 0:
             _spacing_moments(x, times, count, per_unit[row], least, tie, out, 5 * row)
+
+
+in_numpy(spacing_rows)(uncompiled.spacing_rows)

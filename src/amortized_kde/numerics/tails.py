@@ -22,6 +22,8 @@ _COMPLETE = 9.5
 _UNDERFLOW = 39.0
 # Pairs of kernels and arguments at a time, few enough to stay in the cache.
 _PAIRS = 1 << 15
+# So few kernels are all summed: to look for those that matter at an argument would take longer.
+_FEW = 1024
 # Bisection alone needs fewer steps than this for any two float64 numbers, from 1.8e308 down to 5e-324.
 _MOST_STEPS = 2200
 # Newton's method has converged if its step is 0 and the logarithm is off by less than this.
@@ -122,8 +124,22 @@ def _probability(tail: Tail, x: Array, reach: Array) -> Array:
     return np.asarray(far + _window_sums(tail, starts.ravel(), counts.ravel(), *each).reshape(shape).sum(axis=0))
 
 
+def _from_each(tail: Tail, x: Array) -> Array:
+    """Probability below x, from every kernel."""
+    rungs, h, out = tail.rungs, tail.rungs.spread, np.empty(x.size)
+    rows = max(1, _PAIRS // rungs.places.size)
+    for i in range(0, x.size, rows):
+        at = x[i : i + rows, None]
+        u, width = (at - rungs.places) / h, (at - tail.bound) / h
+        masses = _mass(u.ravel(), np.broadcast_to(tail.below, u.shape).ravel(), width.ravel())
+        out[i : i + rows] = (rungs.coefficients * masses.reshape(u.shape)).sum(axis=1)
+    return out
+
+
 def _whole_probability(tail: Tail, x: Array, known: Array) -> Array:
     """Probability below x from all kernels that matter beside it or beside exp(known), unless they underflow."""
+    if tail.rungs.places.size <= _FEW:
+        return _from_each(tail, x)
     total = _probability(tail, x, np.full(x.size, _COMPLETE))
     # Kernels farther away are negligible beside this sum, unless it is tiny.
     reach = np.sqrt(2.0 * (46.0 - np.maximum(np.log(np.abs(total)), known)))

@@ -21,7 +21,7 @@ import numpy as np
 
 from amortized_kde._outcome import NO_SOLUTION, OK
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.jit import compiled, entry, in_numpy
 from amortized_kde.numerics.leave_one_out import distinct_values
 from amortized_kde.numerics.pairs import LARGEST_EXACT
 from amortized_kde.numerics.roots import ROOT, SEARCH, advance
@@ -61,6 +61,32 @@ def _extend(spectrum: _Spectrum, wanted: int) -> None:
     spectrum.known[0] = max(spectrum.known[0], wanted)
 
 
+@in_numpy(_extend)
+def _extend_in_numpy(spectrum: _Spectrum, wanted: int) -> None:
+    (cosine, sine), last = spectrum.first, spectrum.last
+    for k in range(spectrum.known[0], wanted):
+        last[:] = last[0] * cosine - last[1] * sine, last[1] * cosine + last[0] * sine
+        spectrum.squares[k] = np.sum(spectrum.masses * last[0]) ** 2
+    spectrum.known[0] = max(spectrum.known[0], wanted)
+
+
+@compiled
+def _norm(squares: Array, count: int, s: int, t: float) -> float:
+    """F_s(t) from the first coefficients."""
+    norm = 0.0
+    for k in range(1, count + 1):
+        frequency = math.pi * math.pi * k * k
+        norm += 2.0 * frequency**s * squares[k - 1] * math.exp(-frequency * t)
+    return norm
+
+
+@in_numpy(_norm)
+def _norm_in_numpy(squares: Array, count: int, s: int, t: float) -> float:
+    frequency = (math.pi * np.arange(1.0, count + 1.0)) ** 2
+    # NumPy's number, which divides by 0 as a compiled one does.
+    return np.float64(np.sum(2.0 * frequency**s * squares[:count] * np.exp(-frequency * t)))
+
+
 @compiled
 def _optimal_time(spectrum: _Spectrum, n: float, t: float) -> float:
     """gamma(t) of the paper; infinite where a norm underflows."""
@@ -69,10 +95,7 @@ def _optimal_time(spectrum: _Spectrum, n: float, t: float) -> float:
         wanted = math.sqrt(NEGLIGIBLE_EXPONENT / t) / math.pi if t > 0.0 else math.inf
         count = int(min(wanted, MOST_COEFFICIENTS))
         _extend(spectrum, count)
-        norm = 0.0
-        for k in range(1, count + 1):
-            frequency = math.pi * math.pi * k * k
-            norm += 2.0 * frequency**s * spectrum.squares[k - 1] * math.exp(-frequency * t)
+        norm = _norm(spectrum.squares, count, s, t)
         if s > LAST_DERIVATIVE:
             odd = 1.0
             for j in range(1, s):

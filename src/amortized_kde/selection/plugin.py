@@ -24,7 +24,7 @@ from amortized_kde._outcome import (
     TOO_SPARSE,
 )
 from amortized_kde._types import Array
-from amortized_kde.numerics.jit import compiled, entry
+from amortized_kde.numerics.jit import compiled, entry, in_numpy
 from amortized_kde.numerics.pairs import LARGEST_EXACT, NEGLIGIBLE_SQUARED_DISTANCE, lag_counts, lag_sum, pair_sum
 from amortized_kde.numerics.roots import ROOT, SEARCH, advance
 from amortized_kde.numerics.statistics import interquartile_range, standard_deviation
@@ -119,6 +119,14 @@ def _r_lags(ascending: Array, step: float) -> Array:
             # For values a few ulps apart, quotients round to more than 1000 bins.
             lags[0, min(bins[i] - bins[j], R_BINS - 1)] += 1.0
     return lags
+
+
+@in_numpy(_r_lags)
+def _r_lags_in_numpy(ascending: Array, step: float) -> Array:
+    bins = np.trunc(ascending / step).astype(np.int64)
+    i, j = np.tril_indices(bins.size, -1)
+    counts = np.bincount(np.minimum(bins[i] - bins[j], R_BINS - 1), minlength=R_BINS)
+    return np.stack([counts.astype(np.float64), np.arange(float(R_BINS))])
 
 
 @compiled

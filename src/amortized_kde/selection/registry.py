@@ -155,11 +155,11 @@ SELECTORS: dict[str, Selector] = {
         ),
         Selector(
             "amortized:adaptive",
-            "Shares of a ladder of bandwidths for every point, learned on data of all kinds.",
+            "Shares of a ladder of bandwidths for every point, learned on many kinds of data.",
             Learned(_shipped("adaptive")),
             adaptive=_shipped("adaptive"),
         ),
-        Selector("amortized:single", "One bandwidth, learned on data of all kinds.", Learned(_shipped("single"))),
+        Selector("amortized:single", "One bandwidth, learned on many kinds of data.", Learned(_shipped("single"))),
         _paper("gaussian", "sd(S) F(n), learned on normal samples."),
         _paper("multifamily", "Learned on ten bounded families."),
         _paper("gmm8", "Learned on mixtures of 8 Gaussians."),
@@ -172,7 +172,9 @@ SELECTORS: dict[str, Selector] = {
         ),
         Selector("scott", "Scott's rule, 1.06 min(sd, IQR/1.34) n^(-1/5); R's `nrd`.", Classical(rules.scott_rows, 1)),
         Selector(
-            "sheather-jones", "Plug-in, solve-the-equation, solved tightly.", Classical(plugin.sheather_jones_rows, 2)
+            "sheather-jones",
+            "Sheather and Jones's plug-in, the equation solved to full precision.",
+            Classical(plugin.sheather_jones_rows, 2),
         ),
         Selector(
             "sheather-jones-r",
@@ -180,8 +182,16 @@ SELECTORS: dict[str, Selector] = {
             Classical(plugin.sheather_jones_r_rows, 2, unweighted=_R_UNWEIGHTED),
         ),
         Selector("isj", "Improved Sheather-Jones, by diffusion (Botev et al. 2010).", Classical(diffusion.isj_rows, 2)),
-        Selector("lscv", "Least squares on the paper's grid of 60.", Classical(crossvalidation.lscv_rows, 2)),
-        Selector("lcv", "Leave-one-out likelihood, truncated at bounds.", Classical(crossvalidation.lcv_rows, 2)),
+        Selector(
+            "lscv",
+            "Least-squares cross-validation on the paper's grid of 60 bandwidths.",
+            Classical(crossvalidation.lscv_rows, 2),
+        ),
+        Selector(
+            "lcv",
+            "Likelihood cross-validation (leave-one-out), truncated at bounds.",
+            Classical(crossvalidation.lcv_rows, 2),
+        ),
     )
 }
 
@@ -191,9 +201,9 @@ DEFAULTS = {"density": "amortized:adaptive", "bandwidth": "amortized:single"}
 ALIASES = {"sj": "sheather-jones-r", "sj-ste": "sheather-jones-r", "nrd0": "silverman", "nrd": "scott"}
 # Other names of R's and other libraries', and what to take instead.
 _HINTS = {
-    "ucv": "R's bw.ucv bins the data; take 'lscv', least-squares cross-validation without bins.",
-    "bcv": "Biased cross-validation is not here; take 'lscv' or 'sheather-jones'.",
-    "sj-dpi": "R's direct plug-in is not here; take 'SJ', its solve-the-equation form.",
+    "ucv": "R's bw.ucv bins the data; use 'lscv', least-squares cross-validation without binning.",
+    "bcv": "Biased cross-validation is not implemented; use 'lscv' or 'sheather-jones'.",
+    "sj-dpi": "R's direct plug-in is not implemented; use 'SJ', the solve-the-equation form.",
     "botev": "Botev's method is 'isj'.",
     "improved_sheather_jones": "That is 'isj'.",
 }

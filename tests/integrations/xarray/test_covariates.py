@@ -102,7 +102,7 @@ def test_what_is_missing_is_one_sentence(x, model):
         x.drop_vars("height"), obs.drop_vars("height"), method=model, covariates={"height": x.height}
     )
     np.testing.assert_allclose(again, labelled.log_scores(x, obs, method=model), rtol=1e-12)
-    with pytest.raises(InvalidParameterError, match="trained to correct forecasts"):
+    with pytest.raises(InvalidParameterError, match="calibrates forecasts"):
         labelled.bandwidth(x, method=model)
 
 

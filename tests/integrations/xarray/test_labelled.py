@@ -318,9 +318,9 @@ def test_data_stream_through():
         (
             lambda x, y: x.t2m.rename(member="run").akde.crps(y.t2m),
             InvalidParameterError,
-            "no dimension looks like the members' among: time, lead, run, lat; name it .dim",
+            "none of the dimensions time, lead, run, lat looks like that of the members; name it with dim=",
         ),
-        (lambda x, y: x.t2m.rename(lead="ens").akde.crps(y.t2m), InvalidParameterError, "more than one dimension"),
+        (lambda x, y: x.t2m.rename(lead="ens").akde.crps(y.t2m), InvalidParameterError, "more than one of"),
         (
             lambda x, y: x.t2m.akde.crps(y.t2m.assign_attrs(units="mm")),
             InvalidSampleError,

@@ -49,7 +49,7 @@ def test_equal_or_missing_units_change_nothing():
 
 @pytest.mark.parametrize(("ours", "theirs"), [("K", "mm"), ("furlong", "m"), ("m s-1", "m")])
 def test_units_that_do_not_convert_are_refused(ours, theirs):
-    message = f"forecasts are in '{ours}' and the observations in '{theirs}', and no conversion between these is known"
+    message = f"forecasts are in '{ours}' and the observations in '{theirs}', which cannot be converted into each other"
     with pytest.raises(InvalidSampleError, match=message):
         in_units_of(array([1.0], ours), array([1.0], theirs))
 

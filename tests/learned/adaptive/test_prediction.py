@@ -111,7 +111,7 @@ def test_a_sample_unlike_the_training_world_gets_a_warning_and_an_answer():
         akde.fit(rng.normal(size=200))
         akde.fit(rng.lognormal(0.0, 2.0, 200), bounds=(0, None))
     strange = np.append(rng.normal(size=200), 1e15)
-    with pytest.warns(UnlikeTrainingWarning, match="unlike all that the model was trained on"):
+    with pytest.warns(UnlikeTrainingWarning, match="unlike the model's training data"):
         d = akde.fit(strange)
     assert np.isfinite(d.logpdf(strange)).all()
     with pytest.warns(UnlikeTrainingWarning, match="1 of 2 samples"):

@@ -32,7 +32,7 @@ def test_a_model_without_a_checkpoint_is_not_resumed_into(tmp_path):
 
 def test_what_is_read_is_not_written_to(tmp_path):
     (tmp_path / "a.zarr").mkdir()
-    with pytest.raises(InvalidParameterError, match="is read and cannot be written too"):
+    with pytest.raises(InvalidParameterError, match="is also an input"):
         check_folder(tmp_path / "a.zarr", RUN_FILES, overwrite=True, sources=[None, f"{tmp_path}/./a.zarr"])
 
 

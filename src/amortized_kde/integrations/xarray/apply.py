@@ -285,7 +285,7 @@ def each_variable(
     if not names:
         raise InvalidParameterError(
             f"no variable of the Dataset has the dimension {dim!r} for its members; its dimensions are: "
-            f"{listing(x.dims)}. Name it: dim."
+            f"{listing(x.dims)}. Pass dim=."
         )
     made = []
     for name in names:

@@ -42,8 +42,8 @@ def find_member_dim(x: Any, dim: Hashable | None = None) -> Hashable:
     found = found or [name for name in x.dims if str(name).lower() in MEMBER_NAMES]
     if len(found) != 1:
         raise InvalidParameterError(
-            f"{'no dimension' if not found else 'more than one dimension'} looks like the members' among: "
-            f"{listing(x.dims)}; name it (dim, on the command line --member-dim)."
+            f"{'none' if not found else 'more than one'} of the dimensions {listing(x.dims)} looks like that of the "
+            "members; name it with dim= (on the command line: --member-dim)."
         )
     return found[0]
 
@@ -54,7 +54,7 @@ def check_members(x: Any, dim: Hashable) -> xr.DataArray:
         raise InvalidSampleError(f"the ensembles must be a DataArray or a Dataset, not a {type(x).__name__}.")
     if dim not in x.dims:
         raise InvalidParameterError(
-            f"{_name(x)} has no dimension {dim!r} for its members; its dimensions are: {listing(x.dims)}. Name it: dim."
+            f"{_name(x)} has no dimension {dim!r} for its members; its dimensions are: {listing(x.dims)}. Pass dim=."
         )
     _check_numbers(x)
     chunks = x.chunksizes.get(dim, ())

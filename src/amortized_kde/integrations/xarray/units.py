@@ -70,8 +70,8 @@ def in_units_of(x: xr.DataArray, obs: xr.DataArray) -> xr.DataArray:
     ours, theirs = _UNITS.get(there), _UNITS.get(here)
     if ours is None or theirs is None or ours.kind != theirs.kind:
         raise InvalidSampleError(
-            f"the forecasts are in {x.attrs['units']!r} and the observations in {obs.attrs['units']!r}, and no "
-            "conversion between these is known; convert one of them, or correct its attribute units."
+            f"the forecasts are in {x.attrs['units']!r} and the observations in {obs.attrs['units']!r}, which "
+            "cannot be converted into each other; convert one of them, or correct its attribute units."
         )
     if ours == theirs:
         return obs

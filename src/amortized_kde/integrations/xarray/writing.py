@@ -26,10 +26,10 @@ def check_results(path: str, *, overwrite: bool, sources: tuple[str, ...] = ()) 
     """Raise `InvalidParameterError` or `UnwritableFileError` if results cannot or must not be written to `path`."""
     target = Path(path)
     if target.suffix not in (*_NETCDF, _ZARR):
-        raise InvalidParameterError(f"{path!r} should end in .nc (NetCDF) or .zarr (Zarr), which says what to write.")
+        raise InvalidParameterError(f"{path!r} must end in .nc (NetCDF) or .zarr (Zarr).")
     check_target(path, overwrite=overwrite, sources=sources, folder=target.suffix == _ZARR)
     if target.is_dir() and not any((target / name).is_file() for name in _ZARR_MARKS):
-        raise InvalidParameterError(f"{path!r} is a directory with something else than Zarr; give another --out.")
+        raise InvalidParameterError(f"{path!r} is a directory, but not a Zarr store; give another --out.")
 
 
 def write_results(

@@ -8,7 +8,6 @@ by leave-one-out score on quantiles of the outer values.
 import math
 
 import numpy as np
-from scipy.special import ndtr
 
 from amortized_kde._types import Array, Index
 from amortized_kde.data.sample import Samples
@@ -106,6 +105,8 @@ def _outer_score(nodes: Array, width: Array, n: float) -> float:
     kernel = (nodes[:half, None] - nodes) / width
     height = 1.0 / (math.sqrt(2.0 * math.pi) * width)
     density = share * (np.exp(-0.5 * kernel * kernel) @ height) - height[:half] / n
+    from scipy.special import ndtr
+
     mass = share * np.sum(ndtr((0.5 * (nodes[half - 1] + nodes[half]) - nodes) / width))
     # Where hardly more than the value itself is near, rounding can leave nothing.
     return float(share * np.sum(np.log(np.maximum(density, 1e-9 * height[:half]))) - mass)

@@ -34,10 +34,10 @@ from amortized_kde.learned.adaptive.summary import (
     Summary,
     names,
 )
-from amortized_kde.numerics.kernel_tiles import FAINT
 from amortized_kde.numerics.neighbours import Anchored
 from amortized_kde.numerics.points import AROUND, NEAR, Frames, Layout, local_rows, point_rows
 from amortized_kde.numerics.threads import Scratch, run_in_pieces
+from amortized_kde.numerics.uncompiled import FAINT
 
 # The rungs of the prediction: half an octave apart where most samples have theirs. Two kernels an octave apart, mixed
 # to the width between them, have a tenth more variance than one of that width.

@@ -35,9 +35,9 @@ _MOST_SAMPLES_PER_RUN = 5_000
 _FAR = 0.25
 # Features that people understand: on which side of the training range, and what that means.
 _WORDS = {
-    "log sd": (1.0, "its standard deviation is larger for the spread of its middle half"),
+    "log sd": (1.0, "its standard deviation is larger relative to its interquartile range"),
     "log kurtosis": (1.0, "its outliers are farther out"),
-    "log spread at 0": (1.0, "its range is wider for the spread of its middle half"),
+    "log spread at 0": (1.0, "its range is wider relative to its interquartile range"),
     "spacing mean": (-1.0, "its values lie more closely together"),
     "spacing sd": (1.0, "its spacings differ more"),
     "|skewness|": (1.0, "it is more skewed"),

@@ -66,7 +66,7 @@ def check_folder(
     if out.exists() and not out.is_dir():
         raise InvalidParameterError(f"{str(out)!r} is a file; give a folder with --out.")
     if any(source is not None and out.resolve() == Path(source).resolve() for source in sources):
-        raise InvalidParameterError(f"{str(out)!r} is read and cannot be written too; give another --out.")
+        raise InvalidParameterError(f"{str(out)!r} is also an input; give another --out.")
     found = [name for name in names if (out / name).exists()]
     if found and not (overwrite or (resume and CHECKPOINT in found)):
         hint = "--resume to continue, " if CHECKPOINT in found else ""

@@ -31,12 +31,15 @@ from amortized_kde.research.training.checkpoint import (
     write_log,
     write_model,
 )
+from amortized_kde.research.training.dimensions.problem import DimensionsProblem
 from amortized_kde.research.training.paper import Domain, PaperProblem
 from amortized_kde.research.training.problem import Batch, Forward, Outputs, Problem, Slopes
-from amortized_kde.research.training.recipe import BroadRecipe, Optimiser, PaperRecipe
+from amortized_kde.research.training.recipe import BroadRecipe, DimensionsRecipe, Optimiser, PaperRecipe
 
 # Steps between two rows of the log.
 LOG_EVERY = 50
+# The folder of prepared tasks beside a model.
+TASKS = "tasks"
 Report = Callable[[Progress], None]
 
 
@@ -207,7 +210,7 @@ def _run(training: _Run, report: Report | None, stop_at: int | None) -> Progress
 
 
 def train(
-    recipe: PaperRecipe | BroadRecipe,
+    recipe: PaperRecipe | BroadRecipe | DimensionsRecipe,
     out: Path,
     *,
     resume: bool = False,
@@ -220,7 +223,7 @@ def train(
 
     Parameters
     ----------
-    recipe : PaperRecipe or BroadRecipe
+    recipe : PaperRecipe, BroadRecipe or DimensionsRecipe
         From `find_recipe`.
     out : Path
         A folder; created if missing.
@@ -254,7 +257,7 @@ def train(
     if isinstance(recipe, PaperRecipe):
         problem = PaperProblem(recipe, world=world, frame=frame)
     elif world is None and frame is None:
-        problem = BroadProblem(recipe)
+        problem = BroadProblem(recipe) if isinstance(recipe, BroadRecipe) else DimensionsProblem(recipe, out / TASKS)
     else:
         raise InvalidParameterError(f"recipe {recipe.name}: only recipes of the paper take a world or a frame.")
     return run(problem, out, resume=resume, report=report, stop_at=stop_at)

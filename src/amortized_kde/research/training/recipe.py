@@ -231,7 +231,27 @@ def recipe_names() -> tuple[str, ...]:
     return tuple(sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
-def find_recipe(name: str) -> PaperRecipe | BroadRecipe:
+@dataclass(frozen=True, kw_only=True)
+class DimensionsRecipe(Recipe):
+    """Everything that decides the weights of the model for several dimensions.
+
+    Tasks are prepared once, in `files` files, of which the first `held_files` validate every `every` steps. The
+    learning rate falls along a cosine to `final_rate` times the first.
+    """
+
+    world: Literal["dimensions"]
+    batch: int
+    every: int
+    files: int
+    held_files: int
+    final_rate: float
+
+    def as_card(self) -> dict[str, Any]:
+        """Return the recipe as plain data, with the network's output."""
+        return {**asdict(self), "network": {"output": "candidates"}}
+
+
+def find_recipe(name: str) -> PaperRecipe | BroadRecipe | DimensionsRecipe:
     """Read one of the package's recipes, or a TOML file.
 
     Raises
@@ -262,6 +282,12 @@ def find_recipe(name: str) -> PaperRecipe | BroadRecipe:
         check_numbers(name, asdict(broad))
         check_broad(name, broad)
         return broad
+    if entries.get("world") == "dimensions":
+        dimensions: DimensionsRecipe = _build(DimensionsRecipe, entries, name)
+        check_numbers(name, asdict(dimensions))
+        if not 0 < dimensions.held_files < dimensions.files:
+            raise InvalidParameterError(f"{name}: held_files must be at least 1, and fewer than files.")
+        return dimensions
     recipe: PaperRecipe = _build(PaperRecipe, {**entries, "folder": folder}, name)
     check_numbers(name, asdict(recipe))
     check_paper(name, recipe)

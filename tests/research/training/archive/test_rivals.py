@@ -67,8 +67,8 @@ def test_kernel_dressing_keeps_two_modes():
 
 
 def test_climatology_knows_the_season_and_no_forecast(made):
-    pairs = made(days=1500, season=8.0, numbers=(0.0, 0.0, 1.0, 0.0))
-    fitted, scored = pairs.where(pairs.days < 1100), pairs.where(pairs.days >= 1100)
+    pairs = made(days=1000, season=8.0, numbers=(0.0, 0.0, 1.0, 0.0))
+    fitted, scored = pairs.where(pairs.days < 800), pairs.where(pairs.days >= 800)
     found = score(climatology(fitted, scored), scored)
     assert found.total.mean() < -norm.logpdf(0.0, 0.0, 6.0) / np.log(2) + 0.3
     assert np.abs(found.pit.mean() - 0.5) < 0.05

@@ -1,0 +1,310 @@
+"""Samples of several variables as checked arrays: rows are observations, columns are variables.
+
+One sample in d dimensions and a batch of one-dimensional samples can have the same shape. `fit` takes the first, and
+`bandwidth` with ``axis=`` the second; nothing is decided by the size of an axis. A two-dimensional array has its
+observations in rows, always; a sequence of arrays or series has one column each.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from amortized_kde._types import Array
+from amortized_kde.data.reading import (
+    LARGEST_VALUE,
+    LONGEST_NAME,
+    Nan,
+    check_nan,
+    read_bounds,
+    read_numbers,
+    read_weights,
+    relative_weights,
+)
+from amortized_kde.data.sample import Sample, effective_size, normalised
+from amortized_kde.data.support import OPEN, Bounds
+from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError, InvalidParameterError, InvalidSampleError
+
+# The models are trained up to this many variables, and no kernel estimate is of use above.
+MOST_VARIABLES = 8
+# Columns are collinear if one of them, in units of its spread, is a combination of the others to this accuracy.
+_COLLINEAR = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class MultivariateSample:
+    """One sample in d dimensions: finite rows (n, d) in a fixed order, weights that sum to 1, or None, and d names."""
+
+    values: Array
+    weights: Array | None
+    names: tuple[str, ...]
+
+    @property
+    def effective_size(self) -> float:
+        """Kish's effective size."""
+        return effective_size(self.weights, len(self.values))
+
+    @property
+    def every_weight(self) -> Array:
+        """The weights of all rows, also if they are equal."""
+        n = len(self.values)
+        return np.full(n, 1.0 / n) if self.weights is None else self.weights
+
+    def column(self, axis: int) -> Sample:
+        """Return the sample of one variable."""
+        values, name = self.values[:, axis], self.names[axis]
+        if self.weights is None:
+            return Sample(np.sort(values), name=name)
+        order = np.lexsort((self.weights, values))
+        return Sample(values[order], self.weights[order], name)
+
+
+def has_columns(x: Any) -> bool:
+    """Return whether `x` is a table, an array of two or more axes, or a sequence or mapping of columns or rows.
+
+    A table of one column is a one-dimensional sample.
+    """
+    columns = getattr(x, "columns", None)
+    if columns is not None and hasattr(x, "to_numpy"):
+        return len(columns) > 1
+    if isinstance(x, Mapping):
+        return len(x) > 0 and all(_is_sequence(column) for column in x.values())
+    if isinstance(x, (list, tuple)):
+        return len(x) > 0 and _is_sequence(x[0])
+    return isinstance(getattr(x, "ndim", None), int) and x.ndim > 1
+
+
+def _is_sequence(entry: Any) -> bool:
+    return isinstance(entry, (list, tuple)) or (isinstance(getattr(entry, "ndim", None), int) and entry.ndim > 0)
+
+
+def read_multivariate(x: Any, *, weights: Any = None, nan: Nan = "raise", what: str = "x") -> MultivariateSample:
+    """Read one sample of several variables.
+
+    Parameters
+    ----------
+    x : array_like of shape (n, d), table, mapping from names to columns, or sequence of d columns
+        The observations, with 2 <= d <= 8 and n > d. Nested lists are read as NumPy does, one list for each row;
+        columns of a sequence are arrays or series.
+    weights : array_like of shape (n,), optional
+        Importance weights: finite, not negative, not all zero. Rows of weight zero are dropped.
+    nan : {"raise", "omit"}
+        What to do with rows that have a missing value.
+
+    Raises
+    ------
+    InvalidSampleError
+        If the shape, a value or a weight cannot be used.
+    DegenerateSampleError
+        If a column is constant, or is a linear combination of others.
+    """
+    check_nan(nan)
+    values, names = _read_columns(x, what)
+    _check_shape(values, what)
+    n, d = values.shape
+    relative = np.ones(n) if weights is None else relative_weights(read_weights(weights, (n,)))
+    kept = _present_rows(values, names, nan, what) & (relative > 0.0)
+    if not kept.any():
+        raise InvalidSampleError("all weights are zero; at least one must be positive.")
+    values, relative = values[kept], relative[kept]
+    if len(values) <= d:
+        raise InvalidSampleError(
+            f"{what} has {len(values)} rows of {d} variables; a density in {d} dimensions needs at least {d + 1} rows."
+        )
+    # The result must not depend on the order of rows; ties are ordered by weight.
+    order = np.lexsort((relative, *values.T[::-1]))
+    values, relative = np.ascontiguousarray(values[order]), relative[order]
+    _check_spread(values, names, what)
+    equal = bool(np.all(relative == relative[0]))
+    return MultivariateSample(values, None if equal else normalised(relative, np.array([0, relative.size])), names)
+
+
+def _read_columns(x: Any, what: str) -> tuple[Array, tuple[str, ...]]:
+    """The numbers (n, d), and the names of the columns."""
+    columns = getattr(x, "columns", None)
+    if columns is not None and hasattr(x, "to_numpy"):
+        if len(set(map(str, columns))) < len(columns):
+            raise InvalidSampleError(f"{what} has two columns of the same name; rename one of them.")
+        return _joined([(str(name), x[name]) for name in columns], what)
+    if isinstance(x, Mapping):
+        return _joined([(str(name), column) for name, column in x.items()], what)
+    if isinstance(x, (list, tuple)) and all(
+        not isinstance(entry, (list, tuple)) and _is_sequence(entry) for entry in x
+    ):
+        names = [getattr(column, "name", None) for column in x]
+        given = all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
+        _check_count(len(x), what, "; if these are rows, join them with np.array")
+        return _joined([(str(names[j]) if given else f"x{j}", column) for j, column in enumerate(x)], what)
+    values = read_numbers(x, what)
+    return values, tuple(f"x{j}" for j in range(values.shape[-1])) if values.ndim == 2 else ()
+
+
+def _joined(columns: Sequence[tuple[str, Any]], what: str) -> tuple[Array, tuple[str, ...]]:
+    _check_count(len(columns), what)
+    read = [read_numbers(column, f"{what}[{name!r}]") for name, column in columns]
+    for (name, _), column in zip(columns, read, strict=True):
+        if column.ndim != 1:
+            raise InvalidSampleError(f"column {name!r} of {what} has shape {column.shape}, not (n,).")
+        if column.size != read[0].size:
+            raise InvalidSampleError(
+                f"columns {columns[0][0]!r} and {name!r} of {what} have {read[0].size} and {column.size} values; "
+                "all columns need the same number."
+            )
+    return np.stack(read, axis=1), tuple(name[:LONGEST_NAME] for name, _ in columns)
+
+
+def _check_count(count: int, what: str, hint: str = "") -> None:
+    if count > MOST_VARIABLES:
+        raise InvalidSampleError(
+            f"{what} has {count} columns; a density has at most {MOST_VARIABLES} variables{hint or '; choose some'}."
+        )
+
+
+def _check_shape(values: Array, what: str) -> None:
+    shape = values.shape
+    if values.ndim != 2:
+        raise InvalidSampleError(
+            f"{what} has shape {shape}, not (n, d); for many one-dimensional samples call bandwidth with axis=, and "
+            "for one sample in d dimensions pass an array with n rows and d columns."
+        )
+    n, d = shape
+    if n == 0 or d == 0:
+        raise InvalidSampleError(f"{what} is empty; a density in d dimensions needs at least d + 1 rows.")
+    if d == 1:
+        raise InvalidSampleError(
+            f"{what} has shape {shape}: one variable; pass the column itself, {what}[:, 0], for its density."
+        )
+    if n <= d:
+        turned = f"; if variables are in rows, as in SciPy, pass {what}.T" if 2 <= n <= MOST_VARIABLES and d > n else ""
+        raise InvalidSampleError(
+            f"{what} has shape {shape}: {n} rows of {d} variables, and a density in {d} dimensions needs at least "
+            f"{d + 1} rows{turned}; for the bandwidths of many samples call bandwidth with axis=."
+        )
+    _check_count(d, what)
+
+
+def _present_rows(values: Array, names: tuple[str, ...], nan: Nan, what: str) -> Any:
+    """Which rows have no missing value; raise if one is infinite, or missing unless omitted."""
+    infinite = np.argwhere(np.abs(values) > LARGEST_VALUE)
+    if len(infinite):
+        row, column = infinite[0]
+        raise InvalidSampleError(
+            f"{what} has {values[row, column]} in row {row} of column {names[column]!r} ({len(infinite)} such in all): "
+            f"values must lie within ±{LARGEST_VALUE:g}; remove them."
+        )
+    missing = np.isnan(values)
+    rows = missing.any(axis=1)
+    if rows.all():
+        raise InvalidSampleError(f"every row of {what} has a missing value.")
+    if nan == "raise" and rows.any():
+        row = int(np.argmax(rows))
+        column = names[int(np.argmax(missing[row]))]
+        raise InvalidSampleError(
+            f"{what} has a missing value (NaN) in row {row}, column {column!r} ({int(rows.sum())} such rows in all); "
+            'remove them or pass nan="omit".'
+        )
+    return ~rows
+
+
+def _check_spread(values: Array, names: tuple[str, ...], what: str) -> None:
+    """Raise `DegenerateSampleError` if a column is constant, or a linear combination of others."""
+    constant = [
+        name for name, low, high in zip(names, values.min(axis=0), values.max(axis=0), strict=True) if low == high
+    ]
+    if len(constant) == len(names):
+        raise DegenerateSampleError(f"all {len(values)} rows of {what} are equal; a density needs values that differ.")
+    if constant:
+        raise DegenerateSampleError(f"column {constant[0]!r} of {what} is constant; leave it out.")
+    # Halves, so that no difference overflows.
+    away = 0.5 * values - np.mean(0.5 * values, axis=0)
+    away /= np.abs(away).max(axis=0)
+    away /= np.sqrt(np.mean(away * away, axis=0))
+    triangle = np.linalg.qr(away / math.sqrt(len(away)), mode="r")
+    _, singular, directions = np.linalg.svd(triangle)
+    if singular[-1] > _COLLINEAR * singular[0]:
+        return
+    involved = [name for name, part in zip(names, directions[-1], strict=True) if abs(part) > 1e-4]
+    listing = " and ".join([", ".join(map(repr, involved[:-1])), repr(involved[-1])])
+    raise DegenerateSampleError(
+        f"columns {listing} of {what} are collinear: one is a linear combination of the others; leave one out."
+    )
+
+
+def find_axis(axis: Any, names: tuple[str, ...]) -> int:
+    """Return the number of a variable that is given by its name or number.
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is no such variable.
+    """
+    if str(axis) in names:
+        return names.index(str(axis))
+    whole = isinstance(axis, (int, np.integer)) and not isinstance(axis, bool)
+    if whole and -len(names) <= axis < len(names):
+        return int(axis) % len(names)
+    raise InvalidParameterError(
+        f"there is no variable {str(axis)[:100]!r}; they are {', '.join(map(repr, names))}, numbered from 0."
+    )
+
+
+def read_box(bounds: Any, names: tuple[str, ...]) -> tuple[Bounds, ...]:
+    """Read the bounds of every variable: a sequence of d pairs, or a mapping from names to pairs; None is open.
+
+    Raises
+    ------
+    InvalidBoundsError
+        If there are not as many pairs as variables, a name is unknown, or a pair is none.
+    """
+    if bounds is None:
+        return (OPEN,) * len(names)
+    if isinstance(bounds, Mapping):
+        try:
+            known = {find_axis(key, names): pair for key, pair in bounds.items()}
+        except InvalidParameterError as error:
+            raise InvalidBoundsError(f"bounds: {error}") from None
+        return tuple(_read_pair(known.get(axis), name) for axis, name in enumerate(names))
+    pairs = _pairs(bounds, names)
+    return tuple(_read_pair(pair, name) for pair, name in zip(pairs, names, strict=True))
+
+
+def _pairs(bounds: Any, names: tuple[str, ...]) -> list[Any]:
+    d = len(names)
+    example = "[" + ", ".join(["(0, None)", *["None"] * (d - 1)]) + "]"
+    if isinstance(bounds, (str, bytes)) or not isinstance(bounds, Iterable):
+        raise InvalidBoundsError(f"bounds of {d} columns are a list of {d} pairs, such as {example}.")
+    pairs = list(bounds)
+    numbers = [pair for pair in pairs if pair is not None and not isinstance(pair, (list, tuple, np.ndarray))]
+    if numbers:
+        raise InvalidBoundsError(
+            f"bounds are one pair, but there are {d} columns; give a pair or None for each, such as {example}, or a "
+            f"dict such as {{{names[0]!r}: (0, None)}}."
+        )
+    if len(pairs) != d:
+        raise InvalidBoundsError(
+            f"{len(pairs)} pairs of bounds are given for {d} columns; give one for each: {example}."
+        )
+    return pairs
+
+
+def _read_pair(pair: Any, name: str) -> Bounds:
+    try:
+        return read_bounds(pair)
+    except InvalidBoundsError as error:
+        raise InvalidBoundsError(f"column {name!r}: {error}") from None
+
+
+def check_in_box(values: Array, box: tuple[Bounds, ...], names: tuple[str, ...]) -> None:
+    """Raise `InvalidBoundsError` if a row has a value outside the bounds of its column."""
+    for j, (bounds, name) in enumerate(zip(box, names, strict=True)):
+        column = values[:, j]
+        outside = (column < bounds.lower) | (column > bounds.upper)
+        if outside.any():
+            worst = float(column[np.argmax(outside)])
+            side = f"below the lower bound {bounds.lower:g}" if worst < bounds.lower else f"above {bounds.upper:g}"
+            raise InvalidBoundsError(
+                f"{int(outside.sum())} of {len(values)} values of column {name!r} lie outside the bounds (for example "
+                f"{worst:g}, {side}); widen the bounds or remove these rows."
+            )

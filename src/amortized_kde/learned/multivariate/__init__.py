@@ -1,0 +1,1 @@
+"""The trained density of samples in two to eight dimensions."""

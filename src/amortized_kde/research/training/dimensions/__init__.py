@@ -1,0 +1,1 @@
+"""Training of the density in several dimensions: prepared tasks, and the network that weighs candidates."""

@@ -1,0 +1,112 @@
+"""Prepare tasks in several dimensions: candidates of a sample and their log-densities at draws of the truth.
+
+Fitting candidates takes most of the time and does not depend on the network, so it is done once and kept in files.
+"""
+
+import os
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from amortized_kde import fit
+from amortized_kde._files import replacing
+from amortized_kde._types import Array
+from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
+from amortized_kde.learned.multivariate.experts import COLUMNS
+from amortized_kde.learned.multivariate.features import MOST_LEFT_OUT, describe, features_of, nothing
+from amortized_kde.learned.multivariate.frames import frame_of
+from amortized_kde.numerics.threads import available_threads
+from amortized_kde.research.tasks.dimensions import random_truth
+
+# Draws at which a task is scored.
+DRAWS = 64
+# Log-densities of candidates are kept relative to the truth, and cut here.
+_LOWEST, _HIGHEST = -60.0, 30.0
+TASKS_PER_FILE = 100
+
+
+class Prepared(NamedTuple):
+    """Tasks: inputs (t, f), stacked weights (t, c), log-ratios to the truth (t, DRAWS, c), and sizes (t, 2)."""
+
+    inputs: Array
+    stacked: Array
+    ratios: Array
+    sizes: Array
+
+    @classmethod
+    def read(cls, paths: Sequence[Path]) -> "Prepared":
+        """Return the tasks of some files."""
+        files = [np.load(path) for path in paths]
+        return cls(*(np.concatenate([file[name] for file in files]) for name in cls._fields))
+
+
+def prepare_files(folder: Path, seed: int, count: int) -> list[Path]:
+    """Prepare `count` files of tasks, those that are missing, in two processes; show the progress."""
+    from rich.progress import track
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(available_threads(), mp_context=get_context("spawn")) as pool:
+        jobs = [pool.submit(prepare_file, folder, seed, number) for number in range(count)]
+        return [job.result() for job in track(jobs, description="preparing tasks")]
+
+
+def prepare_task(seed: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
+    """Return inputs, stacked weights, log-ratios at draws, and (n, d) of one task."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.choice([2, 3, 4, 5, 6, 7, 8], p=[0.28, 0.2, 0.14, 0.14, 0.08, 0.08, 0.08]))
+    low, high = (256, 1500) if rng.random() < 0.07 else (d + 2, 256)
+    n = int(np.exp(rng.uniform(np.log(low), np.log(high + 1))))
+    truth = random_truth(d, rng)
+    x, draws = truth.draw(n, rng), truth.draw(DRAWS, rng)
+    if rng.random() < 0.05:
+        columns = rng.random(d) < 0.5
+        unit = x.std(axis=0) * np.exp(rng.uniform(np.log(0.02), np.log(0.3)))
+        x[:, columns] = (np.round(x / unit) * unit)[:, columns]
+    bounds = truth.bounds
+    for column, (lower, upper) in zip(x.T, bounds, strict=True):
+        # Rounding can put a value outside.
+        np.clip(column, lower, upper, out=column)
+    weights = np.full(n, 1.0 / n)
+    margins = tuple(fit(x[:, j], bounds=bounds[j]) for j in range(d))
+    free = all(low is None and high is None for low, high in bounds)
+    truth_logs = truth.log_density(draws)[:, None]
+    left_out, logs = [], []
+    for frame in (frame_of(x, weights) if free else None, frame_of(x, weights, margins)):
+        if frame is None:
+            left_out.append(nothing(min(n, MOST_LEFT_OUT)))
+            logs.append(np.full((DRAWS, COLUMNS), -np.inf))
+        else:
+            described = describe(x, weights, frame)
+            left_out.append(described.left_out)
+            logs.append(described.logs(draws))
+    joined = np.concatenate(left_out, axis=1)
+    inputs, stacked = features_of(joined, np.full(len(joined), 1.0 / len(joined)), float(n), d)
+    ratios = np.clip(np.concatenate(logs, axis=1) - truth_logs, _LOWEST, _HIGHEST)
+    return inputs, stacked, ratios, np.array([n, d])
+
+
+def prepare_file(folder: str | os.PathLike[str], seed: int, number: int) -> Path:
+    """Write one file of tasks unless it is there; tasks without an answer are left out."""
+    path = Path(folder) / f"tasks-{seed}-{number:05d}.npz"
+    if path.exists():
+        return path
+    rows = []
+    for task in range(TASKS_PER_FILE):
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", AmortizedKdeWarning)
+            try:
+                row = prepare_task((seed, number, task))
+            except (AmortizedKdeError, np.linalg.LinAlgError):
+                continue
+        if all(np.isfinite(part).all() for part in row):
+            rows.append(row)
+    inputs, stacked, ratios, sizes = (np.stack(parts) for parts in zip(*rows, strict=True))
+    single = {"inputs": inputs.astype(np.float32), "stacked": stacked.astype(np.float32)}
+    with replacing(path) as file:
+        np.savez(file, allow_pickle=False, ratios=ratios.astype(np.float16), sizes=sizes, **single)
+    return path
