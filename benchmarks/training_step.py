@@ -5,12 +5,15 @@
 A step is: 256 fresh K = 32 mixture tasks with n ~ Unif{5..256}, 1024 evaluation draws each, the mean bounded score
 in bits, its gradient through the 5-128-128-1 network, and one update by Adam with clipping. The plain versions take
 the same tasks, padded to the longest sample, in float32 on all cores, and must return the same loss to 1e-5. Our time
-includes making the tasks, theirs does not. All take turns; times are the best of the repeats, so that their ratios are
-fair on a busy machine.
+includes making the tasks, theirs does not. Each has a process of its own, one after the other, because threads of JAX
+are still at work after its steps. Times are the best of the repeats.
 """
 
 import argparse
+import json
 import math
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -26,14 +29,13 @@ from amortized_kde.research.training.recipe import find_recipe
 LN2 = math.log(2.0)
 
 
-def best_times(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the best seconds of each over the repeats, which take turns to share the machine's load."""
-    best = dict.fromkeys(works, math.inf)
+def best_time(work: Callable[[], object], repeats: int) -> float:
+    """Return the best seconds over the repeats."""
+    best = math.inf
     for _ in range(repeats):
-        for name, work in works.items():
-            begin = time.perf_counter()
-            work()
-            best[name] = min(best[name], time.perf_counter() - begin)
+        begin = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begin)
     return best
 
 
@@ -116,10 +118,8 @@ OURS = "amortized-kde, tasks and all"
 PLAIN = {"JAX, plain": jax_step, "PyTorch, plain": torch_step}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
+def time_alone(name: str, repeats: int) -> dict[str, Any]:
+    """Return the best time of one way's step, its loss and the numbers of tasks and values, in this process."""
     recipe = find_recipe("gmm32")
     problem = PaperProblem(recipe)
     adam = Adam.of(problem)
@@ -131,23 +131,47 @@ def main() -> None:
         problem.arrays(adam.update(state, batch.inputs, slopes).network)
         return score
 
-    steps: dict[str, Callable[[], float]] = {OURS: ours}
-    losses = {OURS: ours()}
-    batch, layers = problem.step(0), layers_of(problem.arrays(state.network))
-    tasks = batch.tasks
-    print(f"{available_threads()} threads, best of {repeats}; {len(tasks)} tasks, {tasks.values.size} values")
-    for name, make in PLAIN.items():
+    batch = problem.step(0)
+    layers = layers_of(problem.arrays(state.network))
+    step = ours if name == OURS else PLAIN[name](layers, batch.scaled, batch.tasks, recipe)
+    # The first step compiles.
+    loss = step()
+    sizes = {"tasks": len(batch.tasks), "values": int(batch.tasks.values.size)}
+    return {"loss": loss, "seconds": best_time(step, repeats), **sizes}
+
+
+def time_in_new_process(name: str, repeats: int) -> dict[str, Any] | None:
+    """Return what `time_alone` does, or None if a library is not installed."""
+    command = [sys.executable, __file__, "--repeats", str(repeats), "--only", name]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] | None = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", choices=[OURS, *PLAIN], help="time this in this process, and print JSON")
+    options = parser.parse_args()
+    if options.only:
         try:
-            steps[name] = make(layers, batch.scaled, tasks, recipe)
-            losses[name] = steps[name]()
-        except ImportError as error:
-            print(f"  {name:<32}not installed ({error.name})")
-    best = best_times(steps, repeats)
-    print(f"  {OURS:<32}{best[OURS] * 1e3:>10.1f} ms   loss {losses[OURS]:.6f} bits")
-    for name in list(steps)[1:]:
-        off = losses[name] - losses[OURS]
+            print(json.dumps(time_alone(options.only, options.repeats)))
+        except ImportError:
+            print("null")
+        return
+    ours = time_in_new_process(OURS, options.repeats)
+    assert ours is not None, "training needs the train extra"
+    print(f"{available_threads()} threads, best of {options.repeats}; {ours['tasks']} tasks, {ours['values']} values")
+    print(f"  {OURS:<32}{ours['seconds'] * 1e3:>10.1f} ms   loss {ours['loss']:.6f} bits")
+    for name in PLAIN:
+        other = time_in_new_process(name, options.repeats)
+        if other is None:
+            print(f"  {name:<32}not installed")
+            continue
+        off = other["loss"] - ours["loss"]
         same = "the same loss" if abs(off) <= 1e-5 else f"another loss: {off:+.1e}"
-        print(f"  {name:<32}{best[name] * 1e3:>10.1f} ms   {best[name] / best[OURS]:6.1f} x   {same}")
+        ratio = other["seconds"] / ours["seconds"]
+        print(f"  {name:<32}{other['seconds'] * 1e3:>10.1f} ms   {ratio:6.1f} x   {same}")
 
 
 if __name__ == "__main__":
