@@ -36,6 +36,10 @@ exclude_patterns = [
 ]
 templates_path = ["_templates"]
 nitpicky = True
+# Names in backticks of docstrings become links, where there is such an object.
+default_role = "autolink"
+# Objects of other packages, and of modules without a page.
+nitpick_ignore_regex = [("py:obj", r"(numpy|scipy)\..*|find_rounding|scores|compare|KernelDensity\.modes")]
 
 myst_enable_extensions = ["dollarmath", "html_image"]
 myst_heading_anchors = 3
@@ -57,8 +61,10 @@ html_theme_options = {
 html_sidebars = {"index": []}
 pygments_style = "default"
 
-# Prompts and output are not copied.
-copybutton_exclude = ".linenos, .gp, .go"
+# Lines with a prompt are copied without it, output is not copied.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

@@ -1,10 +1,10 @@
-"""An archive of forecasts, from file to file: scores of every cell, a selector trained on it, and what that changed.
+"""An archive of forecasts, from file to file: scores of every cell, a model trained on it, and what that changed.
 
-Three years of made-up daily forecasts of temperature (too warm, too sure of themselves, with seasons) and of rain (dry
-on half of the days) are stored as Zarr, trained on, and scored lazily on later days, before and after.
-Writes archive.png into the current folder; the archive goes to the folder that is given, or to a temporary one.
+Three years of simulated daily forecasts of temperature (biased, underdispersed, with seasons) and of rain (dry on half
+of the days) are stored as Zarr, trained on, and scored lazily on later days, before and after. Writes archive.png into
+the current folder; the archive goes to FOLDER, or to a temporary one, and has DAYS days, at least 420.
 
-    python examples/archive.py [FOLDER]
+    python examples/archive.py [FOLDER [DAYS]]
 """
 
 import sys
@@ -23,13 +23,13 @@ from amortized_kde.research.training.archive.recipe import archive_recipe
 from amortized_kde.research.training.archive.report import table_lines
 from amortized_kde.research.training.archive.train import train_archive
 
-DAYS, MEMBERS = 1095, 20
+DAYS, MEMBERS = int(sys.argv[2]) if len(sys.argv) > 2 else 1095, 20
 LATITUDES, LONGITUDES = np.arange(44.0, 56.0, 6.0), np.arange(0.0, 20.0, 8.0)
 CELLS = (DAYS, LATITUDES.size, LONGITUDES.size)
 # Days that are trained on; the others are scored.
-TRAINED = 900
-# Fewer steps than the 1000 by default, to be quick.
-STEPS = 200
+TRAINED = DAYS * 60 // 73
+# 200 for three years: fewer than the default of 1000, to be quick.
+STEPS = 200 * DAYS // 1095
 
 
 def weather(rng, memory=0.8):

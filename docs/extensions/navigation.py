@@ -1,7 +1,7 @@
 """What pages need on the site and not in the repository: their order, and links to files outside docs/.
 
-Pages are plain Markdown in the repository. On the site they get a hidden toctree, and links to files that are not pages
-become downloads.
+Pages are plain Markdown in the repository. On the site they get a hidden toctree, links to files that are not pages
+become downloads, and examples lose the blank line at their end, which doctest needs.
 """
 
 import re
@@ -15,6 +15,7 @@ NAVIGATION = {
         "methods",
         "bounds",
         "weights",
+        "several",
         "integrations",
         "large_samples",
         "ensembles",
@@ -41,16 +42,19 @@ NAVIGATION = {
         "broad-world",
         "training",
         "architecture",
+        "decisions",
         "contributing",
     ),
 }
 # Files of the repository that have a page of their own on the site.
 ON_SITE = {"../examples/README.md": "/gallery/index.rst", "../CONTRIBUTING.md": "/contributing.md"}
 _OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<path>\.\./[^)#]+\.(?:md|py))\)")
+_EXAMPLE = re.compile(r"^(?P<lines>```pycon\n.*?\n)\n```$", re.DOTALL | re.MULTILINE)
 
 
 def prepare(_app: Any, page: str, source: list[str]) -> None:
     """Rewrite links to files outside docs/, and append a hidden toctree if other pages are below this one."""
+    source[0] = _EXAMPLE.sub(r"\g<lines>```", source[0])
     if "/" not in page:
         source[0] = _OUTSIDE.sub(lambda match: _link(page, match["text"], match["path"]), source[0])
     if page in NAVIGATION:

@@ -39,8 +39,8 @@ def _real_percent(name: str = "real_data") -> str:
     return f"{min(wins):.0f} to {max(wins):.0f} %"
 
 
-def _real_columns() -> str:
-    return str(len({row["column"] for row in read_rows("real_data")}))
+def _real_columns(name: str = "real_data") -> str:
+    return str(len({row["column"] for row in read_rows(name)}))
 
 
 def _real_held_low() -> str:
@@ -89,14 +89,14 @@ def _scipy_a_second() -> str:
 
 
 def _against_scipy() -> str:
-    """Mean excess by n, ours and SciPy's, with the ratio of the medians."""
+    """Mean and median excess by n, ours and SciPy's."""
     found = {(r["method"], r["n"]): r for r in read_rows("marron_wand") if r["density"] == "all"}
     lines = []
     for n in dict.fromkeys(n for _, n in found):
         ours, scipys = found["amortized", n], found["scipy gaussian_kde", n]
         cells = [f"{float(row[key]):.3f}" for key in ("excess_bits", "median_excess_bits") for row in (ours, scipys)]
         lines.append([n, *cells])
-    return table(["n", "mean, here", "mean, SciPy", "median, here", "median, SciPy"], lines)
+    return table(["n", "mean, amortized-kde", "mean, SciPy", "median, amortized-kde", "median, SciPy"], lines)
 
 
 def _scipy_real() -> str:
@@ -111,11 +111,13 @@ def _scipy_real() -> str:
 
 
 def _scipy_awkward() -> str:
-    """The cases in which SciPy gives a wrong answer without an error, and what is given here."""
+    """The cases in which SciPy gives a wrong answer without an error, and what this package does."""
+    spelled = {"answers": "a density, without an error", "says why": "an error that says why"}
     rows = {(row["case"], row["library"]): row for row in read_rows("awkward_data")}
     cases = dict.fromkeys(case for case, _ in rows)
     wrong = [case for case in cases if rows[case, "SciPy"]["mark"] == "wrong"]
-    lines = [[case, rows[case, "SciPy"]["words"], rows[case, "amortized-kde"]["words"]] for case in wrong]
+    found = {case: [rows[case, library]["words"] for library in ("SciPy", "amortized-kde")] for case in wrong}
+    lines = [[case, *(spelled.get(words, words) for words in found[case])] for case in wrong]
     return table(["data", "SciPy", "amortized-kde"], lines)
 
 
@@ -125,6 +127,7 @@ FACTS: dict[str, Callable[[], str]] = {
     "sample_features": lambda: str(len(SAMPLE_FEATURES)),
     "point_features": lambda: str(len(POINT_FEATURES)),
     "real_columns": _real_columns,
+    "real_held_columns": lambda: _real_columns("real_data_held"),
     "real_rivals": lambda: str(len(_real_rivals())),
     "real_percent": _real_percent,
     "real_held_percent": lambda: _real_percent("real_data_held"),

@@ -16,6 +16,7 @@ SCRIPTS = {
     "bounds": "one_sample/bounds.py",
     "dropins": "other_libraries/side_by_side.py",
     "first_density": "one_sample/first_density.py",
+    "two_variables": "one_sample/two_variables.py",
     "verification": "ensembles/verification.py",
 }
 

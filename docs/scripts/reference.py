@@ -55,7 +55,10 @@ def _command_page(title: str, opening: str, commands: Any, *, general: bool = Fa
 
 def _help(*command: str) -> str:
     result = CliRunner().invoke(app, [*command, "--help"], prog_name="amortized-kde", env={"COLUMNS": "96"})
-    return f"```text\n{result.output.strip()}\n```"
+    # Every command has the option --help, so it is shown once, on top.
+    lines = [line for line in result.output.strip().splitlines() if not command or not line.startswith("  --help ")]
+    shown = "\n".join(lines).removesuffix("Options:").rstrip()
+    return f"```text\n{shown}\n```"
 
 
 def cards() -> str:

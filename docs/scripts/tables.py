@@ -219,7 +219,16 @@ def ensembles() -> str:
     return table(head, lines)
 
 
+def daily() -> str:
+    """Times of everyday functions and those of SciPy, in milliseconds."""
+    head = ["values", "function", "ms", "first call, ms", "compared with", "its ms", "ratio", "ratio, first call"]
+    keys = ["n", "function", "ours_ms", "fresh_ms", "other", "other_ms", "ratio", "fresh_ratio"]
+    lines = [[row[key] for key in keys] for row in read_rows("daily")]
+    return table(head, [[f"{int(line[0]):,}", f"`{line[1]}`", *line[2:]] for line in lines])
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "daily": daily,
     "marron_wand": lambda: _by_size("marron_wand"),
     "marron_wand_losses": lambda: _losses("marron_wand"),
     "simple_bounded": lambda: _by_size("simple_bounded"),
@@ -233,4 +242,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "worst_settings": worst_settings,
     "large_n": large_n,
     "ensembles": ensembles,
+    "page_help": lambda: (
+        (Path(__file__).parents[2] / "src/amortized_kde/app/help.md").read_text(encoding="utf-8").strip()
+    ),
 }

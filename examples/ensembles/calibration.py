@@ -4,7 +4,7 @@ Calibrated on an archive
 
 ``amortized-kde train --archive`` corrects bias and spread before it shapes densities. These are committed results of
 ``benchmarks/archive.py``: how far each method is behind the trained model, on days that none was fitted to. Run it
-inside a copy of the repository; ``examples/archive.py`` does a whole training.
+inside a clone of the repository; ``examples/archive.py`` does a whole training.
 """
 
 import csv

@@ -11,10 +11,10 @@ import numpy as np
 import amortized_kde as akde
 
 rng = np.random.default_rng(1)
-sizes = np.array([5, 10, 20, 50, 100, 200, 500, 1000])
-samples = np.full((200, sizes.size, sizes.max()), np.nan)
+sizes = np.array([5, 10, 20, 50, 100, 200, 500])
+samples = np.full((100, sizes.size, sizes.max()), np.nan)
 for k, n in enumerate(sizes):
-    samples[:, k, :n] = rng.normal(size=(200, n))
+    samples[:, k, :n] = rng.normal(size=(100, n))
 
 bandwidths = {name: akde.bandwidth(samples, axis=-1, method=name) for name in ("amortized", "silverman", "lscv")}
 print({name: found.shape for name, found in bandwidths.items()})

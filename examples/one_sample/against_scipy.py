@@ -1,6 +1,6 @@
 """
-The default here and SciPy's
-============================
+Our default and SciPy's
+=======================
 
 Two real samples. Scores are means over ten folds of held-out data, in bits; lower is better.
 """

@@ -2,8 +2,8 @@
 Bounds: no probability outside
 ==============================
 
-Waiting times are never negative, proportions lie between 0 and 1. Kernels extend past the last point; without bounds
-that probability is lost, and the estimate falls where the data are densest.
+Waiting times are never negative, proportions lie between 0 and 1. Kernels extend past the outermost points; without
+bounds, probability lies outside, and the estimate falls off where the data are densest.
 """
 
 import matplotlib.pyplot as plt

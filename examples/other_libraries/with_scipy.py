@@ -21,7 +21,7 @@ print(
 )
 
 # %%
-# SciPy's density has one bandwidth and knows no bounds. ``akde.fit`` has a bandwidth for every point
+# SciPy's density has one bandwidth and ignores bounds. ``akde.fit`` has a bandwidth for every point
 # and respects bounds.
 
 grid = np.linspace(0.0, 6.5, 651)

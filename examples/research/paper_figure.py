@@ -3,7 +3,7 @@ The paper's comparison, reproduced
 ==================================
 
 Mean excess over the score of the true density on mixtures of 32 Gaussians, by sample size: committed results of
-``amortized-kde reproduce gmm --scale paper``, 30,000 samples of each size. Run it inside a copy of the repository.
+``amortized-kde reproduce gmm --scale paper``, 30,000 samples of each size. Run it inside a clone of the repository.
 """
 
 import csv

@@ -2,7 +2,7 @@
 How the models were trained
 ===========================
 
-Committed logs of the trainings. Run it inside a copy of the repository. ``amortized-kde train adaptive`` repeats
+Committed logs of the trainings. Run it inside a clone of the repository. ``amortized-kde train adaptive`` repeats
 the first, which takes about fifty minutes on two cores.
 """
 

@@ -3,7 +3,7 @@ Densities it was not trained on
 ===============================
 
 Mean excess over the score of the true density on the fifteen densities of Marron and Wand: committed results of
-``benchmarks/marron_wand.py``. Run it inside a copy of the repository.
+``benchmarks/marron_wand.py``. Run it inside a clone of the repository.
 """
 
 import csv
