@@ -1,12 +1,12 @@
 """KL in bits of density estimates in two to eight dimensions, against peers.
 
-    python benchmarks/dimensions.py [--beds mixtures,others,wand-jones,bounded,real] [--n 20,100,256] [--tests 50]
+    python benchmarks/dimensions.py [--beds mixtures,others,wand-jones,bounded,real] [--n 20,100,256] [--tests 50] [--splits 5]
         [--dimensions 2,3,5,8] [--ours module:function ...] [--peers all|none|NAME,...] [--out results]
 
 Ours are functions fit(X, bounds=None), given by import path, and are always computed; `amortized_kde:fit` is the
-default, and `--ours none` runs peers alone. At least `--tests` tests are made in each dimension of a bed, every family
-equally often, and `--tests` splits of each real table. On real tables the score is the excess over the predictive t of
-a normal model: negative is better. The first of ours is judged by the claims in contests/dimensions/judgement.py.
+default, and `--ours none` runs peers alone. At least `--tests` tests are made of a bed at every n, each dimension and
+family equally often, and `--splits` splits of each real table. On real tables the score is the excess over the
+predictive t of a normal model: negative is better. The first of ours is judged by the claims in contests/dimensions/judgement.py.
 
 Scores of peers are kept in results/.rivals. Tables, claims and a figure are written only with --out.
 """
@@ -15,7 +15,6 @@ import argparse
 import sys
 import time
 import warnings
-from functools import partial
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
@@ -46,8 +45,10 @@ def main() -> None:
     cells = []
     for bed in options.beds:
         for n in options.n:
-            make = real_tasks if bed == REAL else partial(make_tasks, bed)
-            tasks = make(n, options.tests, options.dimensions)
+            if bed == REAL:
+                tasks = real_tasks(n, options.splits, options.dimensions)
+            else:
+                tasks = make_tasks(bed, n, options.tests, options.dimensions)
             if not tasks:
                 continue
             for name, fit in ours.items():
@@ -75,7 +76,8 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--beds", type=lambda text: text.split(","), default=[*BEDS, REAL])
     parser.add_argument("--n", type=whole_numbers, default=[20, 50, 100, 256, 1000, 4000])
-    parser.add_argument("--tests", type=int, default=50, help="at least, in each dimension of a bed")
+    parser.add_argument("--tests", type=int, default=50, help="at least, of every bed and n")
+    parser.add_argument("--splits", type=int, default=5, help="of every real table and n")
     parser.add_argument("--dimensions", type=whole_numbers, default=None)
     parser.add_argument("--ours", nargs="+", default=["amortized_kde:fit"])
     parser.add_argument("--peers", default="all")

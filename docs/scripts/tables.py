@@ -1,7 +1,9 @@
 """Tables of the pages, made from results/*.csv."""
 
 import csv
+import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -227,8 +229,40 @@ def daily() -> str:
     return table(head, [[f"{int(line[0]):,}", f"`{line[1]}`", *line[2:]] for line in lines])
 
 
+def dimensions(bed: str, part: str = "all") -> str:
+    """Mean scores of a bed in several dimensions, medians in brackets, by method and n; by n = 256 or the last n."""
+    rows = [row for row in read_rows("dimensions") if (row["bed"], row["part"]) == (bed, part)]
+    sizes = sorted({int(row["n"]) for row in rows})
+    found = {(row["method"], int(row["n"])): row for row in rows}
+    tests = {n: max(int(row["tests"]) for row in rows if int(row["n"]) == n) for n in sizes}
+    # Means over fewer dimensions, as of peers in two only, cannot be compared.
+    cells = {
+        key: f"{_bits(row['mean_bits'])} ({_bits(row['median_bits'])})"
+        for key, row in found.items()
+        if int(row["tests"]) == tests[key[1]]
+    }
+    judged = 256 if 256 in sizes else sizes[-1]
+    methods = [m for m in dict.fromkeys(row["method"] for row in rows) if any((m, n) in cells for n in sizes)]
+    methods.sort(key=lambda m: float(found[m, judged]["mean_bits"]) if (m, judged) in cells else math.inf)
+    names = {"amortized_kde:fit": "**`akde.fit(X)`**", "oracle scale": "best single scale, knowing the truth"}
+    lines = [[names.get(m, m), *(cells.get((m, n), "") for n in sizes)] for m in methods]
+    return table(["n", *(f"{n:,}" for n in sizes)], lines)
+
+
+def dimensions_claims() -> str:
+    """The claims about several dimensions, those that do not hold first."""
+    text = (RESULTS / "dimensions.md").read_text(encoding="utf-8")
+    return text.split("\n", 2)[2].strip().replace("## ", "### ")
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "daily": daily,
+    **{
+        f"dimensions_{bed.replace('-', '_')}": partial(dimensions, bed)
+        for bed in ("wand-jones", "mixtures", "others", "bounded", "real")
+    },
+    "dimensions_bounded_2": partial(dimensions, "bounded", "d = 2"),
+    "dimensions_claims": dimensions_claims,
     "marron_wand": lambda: _by_size("marron_wand"),
     "marron_wand_losses": lambda: _losses("marron_wand"),
     "simple_bounded": lambda: _by_size("simple_bounded"),

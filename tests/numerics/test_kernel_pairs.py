@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from amortized_kde.numerics.kernel_pairs import sum_kernels
+from amortized_kde.numerics.kernel_pairs import KernelGroup, sum_kernels
 
 
 @pytest.mark.parametrize("left_out", [False, True])
@@ -22,7 +22,8 @@ def test_sums_equal_scipy(left_out):
     places = points[:5] if left_out else rng.standard_normal((5, d))
     skip = np.arange(5) if left_out else np.full(5, -1)
     out = np.empty((5, 2))
-    sum_kernels(places, skip, points, weights, label, centres, np.linalg.inv(factors), log_dets, sizes, pulls, out)
+    group = KernelGroup(points, weights, label, centres, np.linalg.inv(factors), log_dets, sizes, pulls)
+    sum_kernels(places, skip, group, out)
     for m in range(5):
         for j, (h, a) in enumerate(zip(sizes, pulls, strict=True)):
             expected = sum(

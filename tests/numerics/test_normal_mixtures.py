@@ -7,6 +7,7 @@ from scipy import stats
 from amortized_kde.numerics.normal_mixtures import (
     MEAN_PRIOR,
     WEIGHT_PRIOR,
+    Prior,
     empty_posterior,
     fit_mixture,
     leave_one_out,
@@ -21,67 +22,78 @@ def sample(n=60, d=3, seed=0):
     )
 
 
-def fitted(x, size, shared, *, iterations=50, dof=None):
+def fitted(x, size, shared, *, iterations=50, tail=np.inf):
     n, d = x.shape
-    resp = np.zeros((n, size))
-    resp[np.arange(n), np.argsort(np.argsort(x[:, 0])) * size // n] = 1.0
-    post, dof = empty_posterior(size, d), d + 2.0 if dof is None else dof
-    value = fit_mixture(x, np.ones(n), resp, np.eye(d) * 0.3, dof, shared, iterations, 0.0, post)
-    return value, resp, post, dof
+    resp = np.zeros((size, n))
+    resp[np.argsort(np.argsort(x[:, 0])) * size // n, np.arange(n)] = 1.0
+    prior, post = Prior(0.3 * np.eye(d), d + 2.0, tail, shared), empty_posterior(size, d, n)
+    value = fit_mixture(np.ascontiguousarray(x.T), np.ones(n), resp, prior, iterations, 0.0, post)
+    return value, resp, post, prior
 
 
-def slow_log_density(x, resp, place, shared, dof):
+def slow_log_density(x, resp, parts, place, prior):
     """The predictive density of components whose posterior is computed from scratch."""
-    size, d = resp.shape[1], x.shape[1]
+    size, d = len(resp), x.shape[1]
     total, densities, scatters, means = resp.sum(), [], [], []
-    for r in resp.T:
-        count = r.sum()
-        centre = r @ x / count
-        scatter = (x - centre).T * r @ (x - centre) + MEAN_PRIOR * count / (MEAN_PRIOR + count) * np.outer(
-            centre, centre
-        )
+    for r in parts:
+        mass = r.sum()
+        centre = r @ x / mass
+        scatter = (x - centre).T * r @ (x - centre) + MEAN_PRIOR * mass / (MEAN_PRIOR + mass) * np.outer(centre, centre)
         scatters.append(scatter)
-        means.append(r @ x / (count + MEAN_PRIOR))
-    if shared:
+        means.append(r @ x / (mass + MEAN_PRIOR))
+    if prior.shared:
         scatters = [sum(scatters)] * size
-    for r, mean, scatter in zip(resp.T, means, scatters, strict=True):
-        count = r.sum()
-        free = dof - d + 1.0 + (total - size + 1.0 if shared else count)
-        mass = count + MEAN_PRIOR
-        shape = (scatter + 0.3 * np.eye(d)) * (mass + 1.0) / (mass * free)
+    for r, part, mean, scatter in zip(resp, parts, means, scatters, strict=True):
+        count, mass = r.sum(), part.sum() + MEAN_PRIOR
+        free = prior.dof - d + 1.0 + (total - size + 1.0 if prior.shared else count)
+        shape = (scatter + prior.scatter) * (mass + 1.0) / (mass * free)
         weight = (count + WEIGHT_PRIOR) / (total + WEIGHT_PRIOR * size)
-        densities.append(weight * stats.multivariate_t(mean, shape, df=free).pdf(place))
+        dof = 1.0 / (1.0 / free + 1.0 / prior.tail)
+        densities.append(weight * stats.multivariate_t(mean, shape, df=dof).pdf(place))
     return np.log(np.sum(densities, axis=0))
 
 
-@pytest.mark.parametrize("shared", [False, True])
+KINDS = [(False, np.inf), (True, np.inf), (False, 3.0)]
+
+
+@pytest.mark.parametrize(("shared", "tail"), KINDS)
 @pytest.mark.parametrize("size", [1, 3])
-def test_predictive_densities_equal_direct_formulas(size, shared):
+def test_predictive_densities_equal_direct_formulas(size, shared, tail):
     x = sample()
-    _, resp, post, dof = fitted(x, size, shared)
+    _, resp, post, prior = fitted(x, size, shared, tail=tail)
     places = np.random.default_rng(1).standard_normal((20, 3)) * 3.0
     out = np.empty(20)
-    predict_mixture(places, 60.0, dof, shared, post, out)
-    np.testing.assert_allclose(out, slow_log_density(x, resp, places, shared, dof), rtol=1e-9)
+    predict_mixture(np.ascontiguousarray(places.T), 60.0, prior, post, out)
+    np.testing.assert_allclose(out, slow_log_density(x, resp, post.parts, places, prior), rtol=1e-9)
 
 
-def test_a_point_is_left_out_as_if_it_had_never_been_there():
+@pytest.mark.parametrize("tail", [np.inf, 3.0])
+def test_a_point_is_left_out_as_if_it_had_never_been_there(tail):
     x = sample()
-    _, resp, post, dof = fitted(x, 3, False)
+    _, resp, post, prior = fitted(x, 3, False, tail=tail)
     out = np.empty(60)
-    leave_one_out(x, np.ones(60), resp, np.arange(60), dof, False, post, out)
+    leave_one_out(np.ascontiguousarray(x.T), np.ones(60), resp, np.arange(60), prior, post, out)
     for i in range(60):
         others = np.delete(np.arange(60), i)
-        np.testing.assert_allclose(out[i], slow_log_density(x[others], resp[others], x[i], False, dof), rtol=1e-6)
+        expected = slow_log_density(x[others], resp[:, others], post.parts[:, others], x[i], prior)
+        np.testing.assert_allclose(out[i], expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_the_posterior_rises_with_every_step(shared):
+@pytest.mark.parametrize(("shared", "tail"), KINDS)
+def test_the_posterior_rises_with_every_step(shared, tail):
     x = sample()
 
-    values = [fitted(x, 3, shared, iterations=k)[0] for k in (1, 2, 4, 8, 16, 64)]
+    values = [fitted(x, 3, shared, iterations=k, tail=tail)[0] for k in (1, 2, 4, 8, 16, 64)]
     assert values[-1] > values[0]
     assert abs(values[-1] - values[-2]) < abs(values[1] - values[0])
+
+
+def test_one_t_component_has_the_location_and_scale_of_maximum_likelihood():
+    x = stats.multivariate_t(np.zeros(3), np.diag([1.0, 4.0, 0.25]), df=3.0).rvs(3000, random_state=1)
+    _, _, post, prior = fitted(x, 1, False, tail=3.0)
+    scale = post.scatters[0] / (post.counts[0] + prior.dof + 5.0)
+    np.testing.assert_allclose(np.diag(scale), [1.0, 4.0, 0.25], rtol=0.1)
+    np.testing.assert_allclose(post.means[0], 0.0, atol=0.1)
 
 
 def test_weights_of_two_count_as_two_points():
@@ -89,12 +101,12 @@ def test_weights_of_two_count_as_two_points():
     counts = np.ones(30)
     counts[:5] = 2.0
     twice = np.concatenate([x, x[:5]])
-    resp = np.zeros((30, 2))
-    resp[np.arange(30), (x[:, 0] > 0).astype(int)] = counts
-    more = np.zeros((35, 2))
-    more[np.arange(35), (twice[:, 0] > 0).astype(int)] = 1.0
-    one, other = empty_posterior(2, 3), empty_posterior(2, 3)
-    fit_mixture(x, counts, resp, np.eye(3), 5.0, False, 20, 0.0, one)
-    fit_mixture(twice, np.ones(35), more, np.eye(3), 5.0, False, 20, 0.0, other)
-    for a, b in zip(one, other, strict=True):
+    resp = np.zeros((2, 30))
+    resp[(x[:, 0] > 0).astype(int), np.arange(30)] = counts
+    more = np.zeros((2, 35))
+    more[(twice[:, 0] > 0).astype(int), np.arange(35)] = 1.0
+    one, other, prior = empty_posterior(2, 3, 30), empty_posterior(2, 3, 35), Prior(np.eye(3), 5.0, np.inf, False)
+    fit_mixture(np.ascontiguousarray(x.T), counts, resp, prior, 20, 0.0, one)
+    fit_mixture(np.ascontiguousarray(twice.T), np.ones(35), more, prior, 20, 0.0, other)
+    for a, b in zip(one[:-1], other[:-1], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)

@@ -1,5 +1,6 @@
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy.stats import gaussian_kde, multivariate_normal
 
 import amortized_kde as akde
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
+from amortized_kde.learned import store
 
 X = np.random.default_rng(1).multivariate_normal([0.0, 5.0], [[1.0, 0.8], [0.8, 2.0]], size=60)
 
@@ -66,6 +68,17 @@ def test_the_mixture_finds_two_clusters():
     np.testing.assert_allclose(turned.logpdf(x[:, ::-1]), d.logpdf(x), atol=1e-3)
     with pytest.raises(InvalidParameterError, match="takes no weights"):
         akde.fit(x, method="mixture", weights=np.arange(1.0, 121.0))
+
+
+def test_a_model_of_your_own_is_given_by_its_folder():
+    folder = Path(store.__file__).parent / "multivariate" / "weights" / "multivariate"
+    d = akde.fit(X, method=f"amortized:{folder}")
+    np.testing.assert_array_equal(d.logpdf(X), akde.fit(X).logpdf(X))
+    with pytest.raises(InvalidParameterError, match="is for samples of several variables"):
+        akde.fit(X[:, 0], method=f"amortized:{folder}")
+    single = folder.parents[2] / "adaptive" / "weights" / "single"
+    with pytest.raises(InvalidParameterError, match="is for one variable"):
+        akde.fit(X, method=f"amortized:{single}")
 
 
 def test_without_scikit_learn_there_is_a_sentence(monkeypatch):

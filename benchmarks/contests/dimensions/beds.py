@@ -138,12 +138,12 @@ BEDS: dict[str, Bed] = {
 
 
 def make_tasks(bed: str, n: int, count: int, dimensions: Sequence[int] | None = None) -> list[Task]:
-    """Return at least `count` tests of a bed in each of its dimensions, every family equally often."""
+    """Return at least `count` tests of a bed, every dimension and every family in it equally often."""
+    chosen = [d for d in BEDS[bed].dimensions if dimensions is None or d in dimensions]
     tasks = []
-    for d in BEDS[bed].dimensions:
-        if dimensions is None or d in dimensions:
-            families = len(BEDS[bed].families(d))
-            tasks += [make_task(bed, d, n, k) for k in range(-(-count // families) * families)]
+    for d in chosen:
+        families = len(BEDS[bed].families(d))
+        tasks += [make_task(bed, d, n, k) for k in range(-(-count // (families * len(chosen))) * families)]
     return tasks
 
 

@@ -1,16 +1,17 @@
 """The shipped models: one folder each, with weights (safetensors) and a card. Load, verify, list."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from amortized_kde.errors import UnreadableFileError
+from amortized_kde.errors import InvalidParameterError, UnreadableFileError
 from amortized_kde.learned.adaptive.network import LadderNetwork
 from amortized_kde.learned.adaptive.prediction import select_adaptive, select_single
 from amortized_kde.learned.cards import FORMAT as FORMAT
-from amortized_kde.learned.cards import card_bytes, read_arrays, read_card
+from amortized_kde.learned.cards import Shapes, card_bytes, read_arrays, read_card
 from amortized_kde.learned.model import Architecture, Model
 from amortized_kde.learned.paper.prediction import read_stack, select_in_domain, select_relative_to_sd
 from amortized_kde.learned.shapes import (
@@ -21,7 +22,19 @@ from amortized_kde.learned.shapes import (
     single_shapes,
 )
 
-_FAMILIES = ("adaptive", "paper")
+_FAMILIES = ("adaptive", "multivariate", "paper")
+
+
+def _candidate_shapes(network: Mapping[str, Any]) -> Shapes:
+    """The arrays of the network for several variables, whose module is imported when it is needed."""
+    from amortized_kde.learned.multivariate.network import SHAPES
+
+    return dict(SHAPES)
+
+
+def _select_for_several(model: Model, *_: Any, **__: Any) -> NoReturn:
+    raise InvalidParameterError(f"the model {model.name!r} is for samples of several variables: fit(X), X (n, d).")
+
 
 # By the output of the network in a model's card. An architecture joins by a row here.
 ARCHITECTURES: dict[str, Architecture] = {
@@ -29,6 +42,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "ratio": Architecture(ratio_shapes, read_stack, select_relative_to_sd),
     "single": Architecture(single_shapes, LadderNetwork.of, select_single, own_frame=True),
     "adaptive": Architecture(adaptive_shapes, LadderNetwork.of, select_adaptive, own_frame=True, adaptive=True),
+    "candidates": Architecture(_candidate_shapes, dict, _select_for_several),
 }
 
 

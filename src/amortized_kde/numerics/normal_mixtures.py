@@ -1,8 +1,10 @@
-"""Gaussian mixtures with a conjugate prior: expectation-maximisation, and predictive densities with a point left out.
+"""Mixtures of normal or Student t components with a conjugate prior: fits, and predictions with a point left out.
 
 The prior of every component is normal-inverse-Wishart, as in Fraley and Raftery (2007): mean 0 with the weight of
-`MEAN_PRIOR` points, scatter `spread` times the identity with d + 2 degrees of freedom, for data of unit covariance. The
-predictive density of a component is a Student t.
+`MEAN_PRIOR` points, and a scatter matrix with some degrees of freedom, for data of unit covariance. The predictive
+density of a component is a Student t.
+
+Samples are (d, n) and responsibilities (K, n) here, so that the inner loops run along points, in SIMD lanes.
 """
 
 import math
@@ -11,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from amortized_kde._types import Array, Index
+from amortized_kde.numerics.gaussian import LOWEST_EXPONENT, exp_nonpositive
 from amortized_kde.numerics.jit import compiled, entry
 
 # Fraley and Raftery (2007), section 3.1.
@@ -20,17 +23,32 @@ WEIGHT_PRIOR = 0.5
 _LOG_PI = math.log(math.pi)
 
 
-class Posterior(NamedTuple):
-    """What the data say of K components: `counts` (K,), `means` (K, d), `scatters` (K, d, d), their posterior scatter.
+class Prior(NamedTuple):
+    """What all components have in common: prior `scatter` (d, d) with `dof`; `tail`, the degrees of freedom of a
+    component, infinite for normal ones; whether all have one `shared` covariance.
+    """
 
-    `inverses` (K, d, d) are inverse lower Cholesky factors of the scatters, `log_dets` (K,) their log-determinants.
+    scatter: Array
+    dof: float
+    tail: float
+    shared: bool
+
+
+class Posterior(NamedTuple):
+    """What the data say of K components.
+
+    `counts` (K,) are their numbers of points, `masses` (K,) the same with far points of a t counting less, `means`
+    (K, d), `scatters` (K, d, d) with the prior's. `inverses` (K, d, d) are inverse lower Cholesky factors of the
+    scatters, `log_dets` (K,) their log-determinants. `parts` (K, n) is what every point adds to the masses.
     """
 
     counts: Array
+    masses: Array
     means: Array
     scatters: Array
     inverses: Array
     log_dets: Array
+    parts: Array
 
 
 @compiled
@@ -60,127 +78,177 @@ def _invert_factor(scatter: Array, inverse: Array) -> float:
 
 
 @compiled
-def _distance(inverse: Array, mean: Array, x: Array) -> float:
-    """The squared length of inverse (x - mean), for a lower triangular matrix."""
-    total = 0.0
-    for i in range(x.size):
-        part = 0.0
-        for j in range(i + 1):
-            part += inverse[i, j] * (x[j] - mean[j])
-        total += part * part
-    return total
+def _fill_distances(x: Array, inverse: Array, mean: Array, part: Array, out: Array) -> None:
+    """Write the squared length of inverse (x - mean) of every point, for a lower triangular matrix."""
+    d, n = x.shape
+    for i in range(n):
+        out[i] = 0.0
+    for a in range(d):
+        for i in range(n):
+            part[i] = 0.0
+        for b in range(a + 1):
+            for i in range(n):
+                part[i] += inverse[a, b] * (x[b, i] - mean[b])
+        for i in range(n):
+            out[i] += part[i] * part[i]
 
 
 @compiled
-def _maximise(x: Array, resp: Array, prior: Array, shared: bool, post: Posterior) -> None:
+def _fill_scatter(x: Array, weight: Array, centre: Array, part: Array, scatter: Array) -> None:
+    """Write the weighted scatter around a centre."""
+    d, n = x.shape
+    for a in range(d):
+        for i in range(n):
+            part[i] = weight[i] * (x[a, i] - centre[a])
+        for b in range(a + 1):
+            total = 0.0
+            for i in range(n):
+                total += part[i] * (x[b, i] - centre[b])
+            scatter[a, b] = total
+            scatter[b, a] = total
+
+
+@compiled
+def _maximise(x: Array, resp: Array, prior: Prior, part: Array, post: Posterior) -> None:
     """Write the posterior of every component, given responsibilities in units of points."""
-    n, d = x.shape
-    size = resp.shape[1]
+    d, n = x.shape
+    size = resp.shape[0]
+    mean, centre = np.empty(d), np.empty(d)
     for k in range(size):
-        count = 0.0
-        mean = np.zeros(d)
+        count, mass = 0.0, 0.0
         for i in range(n):
-            count += resp[i, k]
-            for a in range(d):
-                mean[a] += resp[i, k] * x[i, a]
-        post.counts[k] = count
-        for a in range(d):
-            post.means[k, a] = mean[a] / (count + MEAN_PRIOR)
-        scatter = np.zeros((d, d))
-        centre = mean / max(count, 1e-300)
+            count += resp[k, i]
         for i in range(n):
-            r = resp[i, k]
-            if r > 1e-12:
-                for a in range(d):
-                    for b in range(a + 1):
-                        scatter[a, b] += r * (x[i, a] - centre[a]) * (x[i, b] - centre[b])
-        pull = MEAN_PRIOR * count / (MEAN_PRIOR + count)
+            mass += post.parts[k, i]
+        post.counts[k], post.masses[k] = count, mass
         for a in range(d):
-            for b in range(a + 1):
-                post.scatters[k, a, b] = scatter[a, b] + pull * centre[a] * centre[b]
-                post.scatters[k, b, a] = post.scatters[k, a, b]
-    if shared:
-        total = np.zeros((d, d))
+            total = 0.0
+            for i in range(n):
+                total += post.parts[k, i] * x[a, i]
+            mean[a] = total
+            centre[a] = total / max(mass, 1e-300)
+            post.means[k, a] = total / (mass + MEAN_PRIOR)
+        _fill_scatter(x, post.parts[k], centre, part, post.scatters[k])
+        pull = MEAN_PRIOR * mass / (MEAN_PRIOR + mass)
+        for a in range(d):
+            for b in range(d):
+                post.scatters[k, a, b] += pull * centre[a] * centre[b]
+    if prior.shared:
+        total_scatter = np.zeros((d, d))
         for k in range(size):
-            total += post.scatters[k]
+            total_scatter += post.scatters[k]
         for k in range(size):
-            post.scatters[k] = total
+            post.scatters[k] = total_scatter
     for k in range(size):
-        post.scatters[k] += prior
+        post.scatters[k] += prior.scatter
         post.log_dets[k] = _invert_factor(post.scatters[k], post.inverses[k])
+
+
+@compiled
+def _expect(x: Array, counts: Array, prior: Prior, part: Array, logs: Array, top: Array, post: Posterior) -> float:
+    """Write log-densities of all components, `parts` as for responsibilities of 1; return the total of counts."""
+    d, n = x.shape
+    total = counts.sum()
+    for i in range(n):
+        top[i] = -math.inf
+    for k in range(logs.shape[0]):
+        # The mode of the covariance's posterior.
+        scale = prior.dof + d + 2.0 + (total if prior.shared else post.counts[k])
+        shift = math.log(max(post.counts[k], 1e-300) / total) - 0.5 * (post.log_dets[k] - d * math.log(scale))
+        row, pull = logs[k], post.parts[k]
+        _fill_distances(x, post.inverses[k], post.means[k], part, row)
+        if prior.tail == math.inf:
+            for i in range(n):
+                row[i] = shift - 0.5 * scale * row[i]
+                pull[i] = 1.0
+        else:
+            nu = prior.tail
+            for i in range(n):
+                pull[i] = (nu + d) / (nu + scale * row[i])
+                # The constant of the t density is the same for all components.
+                row[i] = shift + 0.5 * (nu + d) * math.log(pull[i])
+        for i in range(n):
+            top[i] = max(top[i], row[i])
+    return total
 
 
 @entry
 def fit_mixture(
-    x: Array,
-    counts: Array,
-    resp: Array,
-    prior: Array,
-    dof: float,
-    shared: bool,
-    iterations: int,
-    tolerance: float,
-    post: Posterior,
+    x: Array, counts: Array, resp: Array, prior: Prior, iterations: int, tolerance: float, post: Posterior
 ) -> float:
-    """Run expectation-maximisation from responsibilities (n, K) in units of points; return the log-likelihood.
+    """Run expectation-maximisation from responsibilities (K, n) in units of points; return the log-likelihood.
 
-    `resp` and `post` are overwritten with the result. With `shared` all components have one covariance.
+    `x` is (d, n), `counts` (n,). `resp` and `post` are overwritten with the result. The log-likelihood of t components
+    lacks a constant.
     """
-    n, d = x.shape
-    size = resp.shape[1]
-    total = counts.sum()
-    logs = np.empty(size)
-    shift = np.empty(size)
-    scale = np.empty(size)
+    size, n = resp.shape
+    logs, top, mass, part = np.empty((size, n)), np.empty(n), np.empty(n), np.empty(n)
     last = -math.inf
     found = -math.inf
+    for k in range(size):
+        for i in range(n):
+            post.parts[k, i] = resp[k, i]
     for _ in range(iterations):
-        _maximise(x, resp, prior, shared, post)
+        _maximise(x, resp, prior, part, post)
+        total = _expect(x, counts, prior, part, logs, top, post)
+        for i in range(n):
+            mass[i] = 0.0
         for k in range(size):
-            # The mode of the covariance's posterior.
-            scale[k] = dof + d + 2.0 + (total if shared else post.counts[k])
-            shift[k] = math.log(max(post.counts[k], 1e-300) / total) - 0.5 * (post.log_dets[k] - d * math.log(scale[k]))
+            for i in range(n):
+                logs[k, i] = exp_nonpositive(max(logs[k, i] - top[i], LOWEST_EXPONENT))
+                mass[i] += logs[k, i]
         found = 0.0
         for i in range(n):
-            top = -math.inf
-            for k in range(size):
-                logs[k] = shift[k] - 0.5 * scale[k] * _distance(post.inverses[k], post.means[k], x[i])
-                top = max(top, logs[k])
-            mass = 0.0
-            for k in range(size):
-                logs[k] = math.exp(logs[k] - top)
-                mass += logs[k]
-            found += counts[i] * (top + math.log(mass))
-            for k in range(size):
-                resp[i, k] = counts[i] * logs[k] / mass
+            found += counts[i] * (top[i] + math.log(mass[i]))
+            mass[i] = counts[i] / mass[i]
+        for k in range(size):
+            for i in range(n):
+                resp[k, i] = logs[k, i] * mass[i]
+                post.parts[k, i] *= resp[k, i]
         if found - last < tolerance * total:
             break
         last = found
-    _maximise(x, resp, prior, shared, post)
+    _maximise(x, resp, prior, part, post)
     return found
 
 
 @compiled
 def _log_t(
-    distance: float, log_det: float, count: float, all_count: float, size: int, d: int, prior_dof: float, shared: bool
+    distance: float, log_det: float, count: float, mass: float, all_count: float, size: int, d: int, prior: Prior
 ) -> float:
-    """The log-density of a component's predictive t: distance and determinant are those of the posterior scatter."""
-    dof = prior_dof - d + 1.0 + (max(all_count - size + 1.0, 0.0) if shared else count)
-    mass = count + MEAN_PRIOR
-    scale = (mass + 1.0) / (mass * dof)
+    """The log-density of a component's predictive t: distance and determinant are those of the posterior scatter.
+
+    With few points its tails are heavier than the component's: the reciprocals of the degrees of freedom are added.
+    """
+    free = prior.dof - d + 1.0 + (max(all_count - size + 1.0, 0.0) if prior.shared else count)
+    full = mass + MEAN_PRIOR
+    scale = (full + 1.0) / (full * free)
+    dof = 1.0 / (1.0 / free + 1.0 / prior.tail)
     log = math.lgamma(0.5 * (dof + d)) - math.lgamma(0.5 * dof) - 0.5 * d * (math.log(dof * scale) + _LOG_PI)
     return log - 0.5 * log_det - 0.5 * (dof + d) * math.log1p(distance / (scale * dof))
 
 
+@compiled
+def _distance(inverse: Array, mean: Array, x: Array, i: int) -> float:
+    """The squared length of inverse (x_i - mean), for a lower triangular matrix."""
+    total = 0.0
+    for a in range(mean.size):
+        part = 0.0
+        for b in range(a + 1):
+            part += inverse[a, b] * (x[b, i] - mean[b])
+        total += part * part
+    return total
+
+
 @entry
-def predict_mixture(x: Array, total: float, dof: float, shared: bool, post: Posterior, out: Array) -> None:
-    """Write the predictive log-density at new points."""
+def predict_mixture(x: Array, total: float, prior: Prior, post: Posterior, out: Array) -> None:
+    """Write the predictive log-density at new points (d, m)."""
     size, d = post.means.shape
-    for i in range(x.shape[0]):
+    for i in range(x.shape[1]):
         top, mass = -math.inf, 0.0
         for k in range(size):
-            distance = _distance(post.inverses[k], post.means[k], x[i])
-            log = _log_t(distance, post.log_dets[k], post.counts[k], total, size, d, dof, shared)
+            distance = _distance(post.inverses[k], post.means[k], x, i)
+            log = _log_t(distance, post.log_dets[k], post.counts[k], post.masses[k], total, size, d, prior)
             log += math.log((post.counts[k] + WEIGHT_PRIOR) / (total + WEIGHT_PRIOR * size))
             if log > top:
                 mass = mass * math.exp(top - log) + 1.0
@@ -192,7 +260,7 @@ def predict_mixture(x: Array, total: float, dof: float, shared: bool, post: Post
 
 @entry
 def leave_one_out(
-    x: Array, counts: Array, resp: Array, chosen: Index, dof: float, shared: bool, post: Posterior, out: Array
+    x: Array, counts: Array, resp: Array, chosen: Index, prior: Prior, post: Posterior, out: Array
 ) -> None:
     """Write the predictive log-density at some of the points, each without its own part of the posterior.
 
@@ -205,16 +273,16 @@ def leave_one_out(
         left = total - counts[i]
         top, mass = -math.inf, 0.0
         for k in range(size):
-            r = min(resp[i, k], 0.999 * (post.counts[k] + MEAN_PRIOR))
-            full = post.counts[k] + MEAN_PRIOR
-            distance = _distance(post.inverses[k], post.means[k], x[i])
+            full = post.masses[k] + MEAN_PRIOR
+            r = min(post.parts[k, i], 0.999 * full)
+            distance = _distance(post.inverses[k], post.means[k], x, i)
             # Sherman and Morrison: the scatter without r (x - m)(x - m)' full / (full - r).
             rest = max(1.0 - r * full / (full - r) * distance, 1e-9)
             moved = distance / rest * (full / (full - r)) ** 2
-            log = _log_t(
-                moved, post.log_dets[k] + math.log(rest), max(post.counts[k] - r, 0.0), left, size, d, dof, shared
-            )
-            log += math.log((max(post.counts[k] - r, 0.0) + WEIGHT_PRIOR) / (left + WEIGHT_PRIOR * size))
+            count = max(post.counts[k] - resp[k, i], 0.0)
+            log_det = post.log_dets[k] + math.log(rest)
+            log = _log_t(moved, log_det, count, max(post.masses[k] - r, 0.0), left, size, d, prior)
+            log += math.log((count + WEIGHT_PRIOR) / (left + WEIGHT_PRIOR * size))
             if log > top:
                 mass = mass * math.exp(top - log) + 1.0
                 top = log
@@ -223,7 +291,15 @@ def leave_one_out(
         out[row] = top + math.log(mass)
 
 
-def empty_posterior(size: int, d: int) -> Posterior:
+def empty_posterior(size: int, d: int, n: int) -> Posterior:
     """Return a posterior to be written."""
     square = (size, d, d)
-    return Posterior(np.zeros(size), np.zeros((size, d)), np.zeros(square), np.zeros(square), np.zeros(size))
+    return Posterior(
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros((size, d)),
+        np.zeros(square),
+        np.zeros(square),
+        np.zeros(size),
+        np.zeros((size, n)),
+    )

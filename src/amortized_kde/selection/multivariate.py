@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from amortized_kde.data.multivariate import MultivariateSample
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.components import Components, Part
 from amortized_kde.errors import InvalidParameterError, MissingExtraError
-from amortized_kde.selection.registry import SELECTORS
+from amortized_kde.learned.model import Model
+from amortized_kde.learned.store import ARCHITECTURES, load_model
+from amortized_kde.selection.registry import SELECTORS, own_model
 
 Margins = tuple[KernelDensity, ...] | None
 Estimate = Callable[[MultivariateSample, Margins, int | None], tuple[Part, ...]]
@@ -141,11 +144,16 @@ def _components_of(model: Any, centre: Array, scale: Array) -> Components:
 
 
 def _amortized(sample: MultivariateSample, margins: Margins, threads: int | None) -> tuple[Part, ...]:
+    return _weighed(load_model("multivariate"), sample, margins, threads)
+
+
+def _weighed(model: Model, sample: MultivariateSample, margins: Margins, threads: int | None) -> tuple[Part, ...]:
+    """Candidates, weighed by a model's network."""
     from amortized_kde.learned.multivariate.prediction import predict
 
     assert margins is not None
     bounded = any(end is not None for margin in margins for end in margin.bounds)
-    return predict(sample.values, sample.every_weight, margins, raw=not bounded)
+    return predict(sample.values, sample.every_weight, margins, raw=not bounded, arrays=model.arrays)
 
 
 METHODS: dict[str, MultivariateMethod] = {
@@ -172,7 +180,7 @@ DEFAULT_METHOD = "amortized"
 
 
 def find_method(name: str | None) -> MultivariateMethod:
-    """Return the method of this name, or the default.
+    """Return the method of this name, or the default; ``amortized:FOLDER`` reads a model of your own.
 
     Raises
     ------
@@ -183,6 +191,9 @@ def find_method(name: str | None) -> MultivariateMethod:
         return METHODS[DEFAULT_METHOD]
     if isinstance(name, str) and name in METHODS:
         return METHODS[name]
+    model = own_model(name) if isinstance(name, str) else None
+    if model is not None and model.architecture is ARCHITECTURES["candidates"]:
+        return MultivariateMethod(name, "A model of your own.", partial(_weighed, model), needs_margins=True)
     shown, listing = str(name)[:100], ", ".join(METHODS)
     if isinstance(name, str) and (name in SELECTORS or name.startswith("amortized:")):
         raise InvalidParameterError(f"method {shown!r} is for one variable; for several take one of {listing}.")

@@ -234,11 +234,19 @@ def find_selector(name: str, wanted: Literal["density", "bandwidth"] | None = No
     known = DEFAULTS[wanted] if name == "amortized" and wanted else ALIASES.get(name.lower(), name)
     if known in SELECTORS:
         return SELECTORS[known]
-    folder = Path(name.removeprefix("amortized:"))
-    if name.startswith("amortized:") and _is_folder(folder):
-        return selector_of(name, _read_once(folder, stamp(folder)))
+    model = own_model(name)
+    if model is not None:
+        return selector_of(name, model)
     shown = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
     raise InvalidParameterError(f"there is no method {shown!r}.{_hint(name)} The methods are: {', '.join(SELECTORS)}.")
+
+
+def own_model(name: str) -> Model | None:
+    """Return the model in the folder of ``amortized:FOLDER``, or None if that is no folder."""
+    folder = Path(name.removeprefix("amortized:"))
+    if not (name.startswith("amortized:") and _is_folder(folder)):
+        return None
+    return _read_once(folder, stamp(folder))
 
 
 def _hint(name: str) -> str:

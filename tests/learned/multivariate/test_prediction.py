@@ -8,7 +8,12 @@ import amortized_kde as akde
 from amortized_kde.learned.multivariate.features import describe, features_of, stack
 from amortized_kde.learned.multivariate.frames import frame_of
 from amortized_kde.learned.multivariate.network import log_weights
-from amortized_kde.learned.multivariate.prediction import load_arrays, predict
+from amortized_kde.learned.multivariate.prediction import predict
+from amortized_kde.learned.store import load_model
+
+
+def load_arrays():
+    return load_model("multivariate").arrays
 
 
 def sample(n=40, d=2, seed=0):
@@ -36,7 +41,7 @@ def test_the_density_is_the_weighed_sum_of_its_candidates():
     places = sample(30, seed=1)
     with np.errstate(divide="ignore"):
         logs = np.concatenate([one.logs(places) for one in described], axis=1) + np.log(shares / shares.sum())
-    found = log_density(predict(x, w, margins, raw=True), places)
+    found = log_density(predict(x, w, margins, raw=True, arrays=load_arrays()), places)
     # Normal scores are read from a table that is accurate to 1e-5.
     np.testing.assert_allclose(found, logsumexp(logs, axis=1), atol=1e-3)
 

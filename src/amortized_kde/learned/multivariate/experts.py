@@ -1,8 +1,9 @@
-"""Candidate densities of a sample in its frame: mixtures of Student t, kernel estimates, and broad t densities.
+"""Candidate densities of a sample in its frame: mixtures, kernel estimates, broad t densities and shrunk copulas.
 
 Every candidate is evaluated at new points, and at points of the sample with that point left out. A network weighs them.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,9 +12,10 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.special import gammaln
 
 from amortized_kde._types import Array, Index
-from amortized_kde.numerics.kernel_pairs import sum_kernels
+from amortized_kde.numerics.kernel_pairs import KernelGroup, sum_kernels
 from amortized_kde.numerics.normal_mixtures import (
     Posterior,
+    Prior,
     empty_posterior,
     fit_mixture,
     leave_one_out,
@@ -23,30 +25,38 @@ from amortized_kde.numerics.normal_mixtures import (
 SHARED = (1, 2, 3, 4, 6, 8)
 WEAK = (2, 3, 4, 6, 8, 12)
 POOLED = (2, 3, 4, 6, 8, 12, 16, 24)
+# Components and their degrees of freedom; with 2 and fewer there would be no variance.
+TAILED = ((1, 2.5), (1, 6.0), (2, 4.0), (4, 4.0))
 # Bandwidths of round kernels, in units of the sample's standard deviation.
 ROUND = tuple(2.0 ** (0.5 - 0.5 * k) for k in range(10))
 # Kernels with the shape of their component in a pooled mixture of this size, drawn towards its mean.
 SHAPED = ((6, (0.7, 0.5, 0.35, 0.25)), (24, (0.7, 0.5, 0.35, 0.25)))
 # (degrees of freedom, scale) of t densities around the sample's mean; with fewer than 3 there would be no variance.
 BROAD = ((3.0, 1.0), (3.0, 3.0), (3.0, 10.0))
+# Normal copulas whose correlations are this much nearer to 0 than the sample's; 1 is the product of the margins.
+SHRUNK = (0.2, 0.45, 0.7, 1.0)
 
 
 class Mixed(NamedTuple):
-    """A mixture of `size` components whose covariances are ``"shared"``, ``"weak"`` (free) or ``"pooled"`` (alike)."""
+    """A mixture of `size` components: ``"shared"``, ``"weak"`` (free) or ``"pooled"`` (alike) covariances; its tail."""
 
     size: int
     kind: str
+    tail: float = math.inf
 
 
 MIXTURES = (
     *(Mixed(size, "shared") for size in SHARED),
     *(Mixed(size, "weak") for size in WEAK),
     *(Mixed(size, "pooled") for size in POOLED),
+    *(Mixed(size, "pooled" if size > 1 else "weak", tail) for size, tail in TAILED),
 )
 # Columns of every group of kernels.
 GROUP_SIZES = (len(ROUND), *(len(sizes) for _, sizes in SHAPED))
 KERNELS = sum(GROUP_SIZES)
-COLUMNS = len(MIXTURES) + KERNELS + len(BROAD)
+# Numbers of candidates of every sort, in the order of their columns.
+SORTS = (len(MIXTURES), KERNELS, len(BROAD), len(SHRUNK))
+COLUMNS = sum(SORTS)
 _ITERATIONS = 60
 _TOLERANCE = 1e-4
 # A mixture has at most one component for this many points.
@@ -57,29 +67,28 @@ _MOST_CLUSTERED = 1024
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """A fitted mixture in the sample's frame."""
+    """A fitted mixture in the sample's frame; `resp` (K, n) are responsibilities in units of points."""
 
-    kind: str
     total: float
-    dof: float
+    prior: Prior
     posterior: Posterior
-    responsibilities: Array
+    resp: Array
 
-    @property
-    def shared(self) -> bool:
-        """Whether all components have one covariance."""
-        return self.kind == "shared"
+    def _counts(self, fewer: float) -> Array:
+        """Points behind each covariance, less so many of all points where it is shared."""
+        size = self.posterior.counts.size
+        return np.full(size, max(self.total - fewer, 0.0)) if self.prior.shared else self.posterior.counts
 
-    def predictive_dofs(self) -> Array:
-        """Return the degrees of freedom of the components' predictive t densities, of shape (K,)."""
+    def predictive_dofs(self) -> tuple[Array, Array]:
+        """Return degrees of freedom of the predictive t densities (K,), and those behind their scales."""
         size, d = self.posterior.means.shape
-        counts = np.full(size, max(self.total - size + 1.0, 0.0)) if self.shared else self.posterior.counts
-        return np.asarray(self.dof - d + 1.0 + counts)
+        free = self.prior.dof - d + 1.0 + self._counts(size - 1.0)
+        return 1.0 / (1.0 / free + 1.0 / self.prior.tail), free
 
     def covariances(self) -> Array:
         """Return the covariances of the components, of shape (K, d, d): the modes of their posteriors."""
-        counts = np.full(self.posterior.counts.size, self.total) if self.shared else self.posterior.counts
-        return self.posterior.scatters / (counts + self.dof + self.posterior.means.shape[1] + 2.0)[:, None, None]
+        scale = self._counts(0.0) + self.prior.dof + self.posterior.means.shape[1] + 2.0
+        return self.posterior.scatters / scale[:, None, None]
 
 
 class Group(NamedTuple):
@@ -92,6 +101,38 @@ class Group(NamedTuple):
     pulls: Array
 
 
+class Copula(NamedTuple):
+    """Correlations of the normal scores, for candidates that shrink them.
+
+    `matrix` (d, d) and `origin` (d,) map coordinates of the frame to normal scores of unit variance, `log_det` is the
+    map's; `correlations` (d, d).
+    """
+
+    matrix: Array
+    origin: Array
+    log_det: float
+    correlations: Array
+
+    def logs(self, y: Array, own: Array) -> Array:
+        """Return log-densities at y (m, d), of shape (m, SHRUNK), without the weights `own` (m,) of these points."""
+        values, vectors = np.linalg.eigh(self.correlations)
+        z = (y @ self.matrix.T + self.origin) @ vectors
+        columns = []
+        for shrinkage in SHRUNK:
+            # The matrix without a point is a rank-one change, by the formulas of Sherman, Morrison and Sylvester.
+            kept = (1.0 - shrinkage) / (1.0 - own)
+            spectra = kept[:, None] * values + shrinkage
+            length = np.sum(z**2 / spectra, axis=1)
+            rest = np.maximum(1.0 - kept * own * length, 1e-9)
+            log_det = np.log(spectra).sum(axis=1) + np.log(rest)
+            columns.append(self.log_det - 0.5 * (length / rest + log_det + values.size * math.log(2.0 * math.pi)))
+        return np.stack(columns, axis=1)
+
+    def covariance(self, shrinkage: float) -> Array:
+        """Return the covariance (d, d) of a candidate's normal scores."""
+        return (1.0 - shrinkage) * self.correlations + shrinkage * np.eye(len(self.origin))
+
+
 @dataclass(frozen=True, eq=False)
 class Experts:
     """All candidates of a sample (n, d) in its frame; `weights` (n,) sum to 1."""
@@ -100,31 +141,32 @@ class Experts:
     weights: Array
     mixtures: tuple[Mixture | None, ...]
     groups: tuple[Group | None, ...]
+    copula: Copula | None
 
     def logs(self, y: Array) -> Array:
         """Return log-densities at new points, of shape (m, COLUMNS), minus infinity where there is no candidate."""
-        columns = []
+        columns, rows = [], np.ascontiguousarray(y.T)
         for mixture in self.mixtures:
             out = np.full(len(y), -np.inf)
             if mixture is not None:
-                predict_mixture(y, mixture.total, mixture.dof, mixture.shared, mixture.posterior, out)
+                predict_mixture(rows, mixture.total, mixture.prior, mixture.posterior, out)
             columns.append(out)
         return self._joined(columns, y, np.full(len(y), -1))
 
     def logs_left_out(self, chosen: Index) -> Array:
         """Return log-densities at some points of the sample, each without that point, of shape (a, COLUMNS)."""
         counts, columns = self.weights / np.sum(self.weights**2), []
+        rows = np.ascontiguousarray(self.points.T)
         for mixture in self.mixtures:
             out = np.full(chosen.size, -np.inf)
             if mixture is not None:
-                of = mixture.responsibilities
-                leave_one_out(self.points, counts, of, chosen, mixture.dof, mixture.shared, mixture.posterior, out)
+                leave_one_out(rows, counts, mixture.resp, chosen, mixture.prior, mixture.posterior, out)
             columns.append(out)
         logs = self._joined(columns, self.points[chosen], chosen)
         logs[:, len(MIXTURES) : len(MIXTURES) + KERNELS] -= np.log1p(-self.weights[chosen])[:, None]
         return logs
 
-    def label(self, group: "Group", y: Array) -> Index:
+    def label(self, group: Group, y: Array) -> Index:
         """Return the group of each of more points, the one whose kernel shape is nearest."""
         if len(group.centres) == 1:
             return np.zeros(len(y), dtype=np.int64)
@@ -142,25 +184,18 @@ class Experts:
             if group is not None:
                 factors = np.linalg.cholesky(group.covariances)
                 log_dets = 2.0 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-                sum_kernels(
-                    y,
-                    skip,
-                    self.points,
-                    self.weights,
-                    group.label,
-                    group.centres,
-                    np.linalg.inv(factors),
-                    log_dets,
-                    group.sizes,
-                    group.pulls,
-                    out,
-                )
+                shapes = group.centres, np.linalg.inv(factors), log_dets
+                kernels = KernelGroup(self.points, self.weights, group.label, *shapes, group.sizes, group.pulls)
+                sum_kernels(y, skip, kernels, out)
         with np.errstate(divide="ignore"):
-            kernels = np.log(np.concatenate(sums, axis=1))
-        return np.concatenate([np.stack(columns, axis=1), kernels, _log_broad(y)], axis=1)
+            kernel_logs = np.log(np.concatenate(sums, axis=1))
+        shrunk = np.full((len(y), len(SHRUNK)), -np.inf)
+        if self.copula is not None:
+            shrunk = self.copula.logs(y, np.where(skip < 0, 0.0, self.weights[skip]))
+        return np.concatenate([np.stack(columns, axis=1), kernel_logs, _log_broad(y), shrunk], axis=1)
 
 
-def fit_experts(y: Array, weights: Array) -> Experts:
+def fit_experts(y: Array, weights: Array, copula: Copula | None = None) -> Experts:
     """Fit all candidates to a sample in its frame, whose points are in an order that does not matter."""
     mixtures = _fit_mixtures(y, weights / np.sum(weights**2))
     n, d = y.shape
@@ -172,30 +207,30 @@ def fit_experts(y: Array, weights: Array) -> Experts:
         if mixture is None:
             groups.append(None)
             continue
-        label = np.argmax(mixture.responsibilities, axis=1)
+        label = np.argmax(mixture.resp, axis=0)
         h = np.array(sizes)
         groups.append(Group(label, mixture.posterior.means, mixture.covariances(), h, np.sqrt(1.0 - h**2)))
-    return Experts(y, weights, tuple(mixtures), tuple(groups))
+    return Experts(y, weights, tuple(mixtures), tuple(groups), copula)
 
 
 def _fit_mixtures(y: Array, counts: Array) -> list[Mixture | None]:
     n, d = y.shape
-    total = float(counts.sum())
-    labels = _labels(y, sorted({size for size, _ in MIXTURES if size <= max(1.0, total / _FEWEST)}))
+    total, rows = float(counts.sum()), np.ascontiguousarray(y.T)
+    labels = _labels(y, sorted({mixed.size for mixed in MIXTURES if mixed.size <= max(1.0, total / _FEWEST)}))
     pooled: dict[int, Array] = {}
     fitted: list[Mixture | None] = []
-    for size, kind in MIXTURES:
+    for size, kind, tail in MIXTURES:
         if size not in labels:
             fitted.append(None)
             continue
-        resp = np.zeros((n, size))
-        resp[np.arange(n), labels[size]] = counts
-        prior = np.eye(d) * size ** (-2.0 / d)
+        resp = np.zeros((size, n))
+        resp[labels[size], np.arange(n)] = counts
+        scatter = np.eye(d) * size ** (-2.0 / d)
         if kind == "pooled":
-            prior = (d + 2.0) * (pooled[size] if size in pooled else _within(y, counts, labels[size], prior))
-        post = empty_posterior(size, d)
-        fit_mixture(y, counts, resp, prior, d + 2.0, kind == "shared", _ITERATIONS, _TOLERANCE, post)
-        made = Mixture(kind, total, d + 2.0, post, resp)
+            scatter = (d + 2.0) * (pooled[size] if size in pooled else _within(y, counts, labels[size], scatter))
+        prior, post = Prior(scatter, d + 2.0, tail, kind == "shared"), empty_posterior(size, d, n)
+        fit_mixture(rows, counts, resp, prior, _ITERATIONS, _TOLERANCE, post)
+        made = Mixture(total, prior, post, resp)
         fitted.append(made)
         if kind == "shared":
             pooled[size] = made.covariances()[0]

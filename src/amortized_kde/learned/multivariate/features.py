@@ -8,14 +8,12 @@ from amortized_kde._types import Array
 from amortized_kde.learned.multivariate.experts import (
     BROAD,
     COLUMNS,
-    MIXTURES,
-    ROUND,
-    SHAPED,
+    SORTS,
+    Copula,
     Experts,
-    Mixed,
     fit_experts,
 )
-from amortized_kde.learned.multivariate.frames import Frame
+from amortized_kde.learned.multivariate.frames import Frame, own_part
 
 # Left-out densities are evaluated at this many points at most.
 MOST_LEFT_OUT = 512
@@ -26,9 +24,6 @@ FEATURES, WHOLE = 4, 4
 _STEPS = 40
 # Points that the prior of the stacked weights is worth.
 _PRIOR = 1.0
-# Left-out log-densities of mixtures are too high, because responsibilities are not fitted again, by about this much
-# times parameters over points. Chosen by hand on samples like those of benchmarks/dimensions.py, before training.
-_OPTIMISM = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,33 +41,37 @@ class Described:
 
 
 def describe(x: Array, weights: Array, frame: Frame) -> Described:
-    """Describe a sample (n, d) in a frame; if it is large, its first points stand for all."""
+    """Describe a sample (n, d) in a frame; if it is large, its first points stand for all.
+
+    Mixtures are not fitted again without a point, so that their left-out densities are a little too high; what that
+    amounts to, the network learns.
+    """
     y, log_jacobian = frame.coordinates(x)
-    experts = fit_experts(y, weights)
+    if frame.margins is not None:
+        log_jacobian = log_jacobian - own_part(x, frame.margins)
+    experts = fit_experts(y, weights, _copula(y, weights, frame))
     chosen = np.arange(min(len(x), MOST_LEFT_OUT))
     logs = experts.logs_left_out(chosen) + log_jacobian[chosen, None]
     if frame.margins is not None:
         # Normal scores end at 8, beyond which these have much of their mass.
-        logs[:, COLUMNS - len(BROAD) :][:, [scale > 1.0 for _, scale in BROAD]] = -np.inf
-    return Described(frame, experts, logs - _optimism(weights, x.shape[1]))
+        logs[:, sum(SORTS[:2]) : sum(SORTS[:3])][:, [scale > 1.0 for _, scale in BROAD]] = -np.inf
+    return Described(frame, experts, logs)
+
+
+def _copula(y: Array, weights: Array, frame: Frame) -> Copula | None:
+    """The correlations of normal scores around 0; none of data."""
+    if frame.margins is None:
+        return None
+    z = frame.mean + y @ frame.factor.T
+    scale = np.sqrt(weights @ z**2)
+    z /= scale
+    # The scores of a margin have unit variance, so that with no correlations this is the product of the margins.
+    return Copula(frame.factor, frame.mean, float(np.sum(np.log(np.diag(frame.factor)))), (z.T * weights) @ z)
 
 
 def nothing(count: int) -> Array:
     """Return left-out log-densities (count, COLUMNS) of a frame that is not used."""
     return np.full((count, COLUMNS), -np.inf)
-
-
-def _optimism(weights: Array, d: int) -> Array:
-    """How much too high the left-out log-densities are, roughly."""
-    size, out = 1.0 / np.sum(weights**2), np.zeros(COLUMNS)
-    for k, (components, kind) in enumerate(MIXTURES):
-        free = 1 if kind == "shared" else components
-        out[k] = (components - 1 + components * d + 0.5 * d * (d + 1) * free) / size
-    start = len(MIXTURES) + len(ROUND)
-    for components, sizes in SHAPED:
-        out[start : start + len(sizes)] = out[MIXTURES.index(Mixed(components, "pooled"))]
-        start += len(sizes)
-    return _OPTIMISM * out
 
 
 def stack(logs: Array, masses: Array, size: float) -> tuple[Array, Array]:
@@ -91,7 +90,7 @@ def stack(logs: Array, masses: Array, size: float) -> tuple[Array, Array]:
 
 
 def features_of(left_out: Array, masses: Array, size: float, d: int) -> tuple[Array, Array]:
-    """Return the network's inputs, and the stacked weights (e,), of left-out log-densities (a, e) of all frames."""
+    """Return the network's inputs, and the stacked weights (e,), of left-out log-densities (a, e) of both frames."""
     weights, reference = stack(left_out, masses, size)
     ratio = np.clip(left_out - reference[:, None], LOWEST, _HIGHEST)
     gain = masses @ ratio

@@ -7,19 +7,25 @@ scores. :math:`\beta` are the weights that maximise the left-out likelihood (sta
 """
 
 import math
-from functools import cache
-from importlib import resources
+from collections.abc import Mapping
 
 import numpy as np
 
 from amortized_kde._types import Array, Index
 from amortized_kde.density import KernelDensity
 from amortized_kde.density.components import Components, Part
-from amortized_kde.learned.cards import read_arrays, read_card
-from amortized_kde.learned.multivariate.experts import BROAD, GROUP_SIZES, MIXTURES, Experts, Mixture
+from amortized_kde.learned.multivariate.experts import (
+    BROAD,
+    GROUP_SIZES,
+    SHRUNK,
+    SORTS,
+    Copula,
+    Experts,
+    Mixture,
+)
 from amortized_kde.learned.multivariate.features import MOST_LEFT_OUT, Described, describe, features_of, nothing
 from amortized_kde.learned.multivariate.frames import Frame, frame_of
-from amortized_kde.learned.multivariate.network import SHAPES, log_weights
+from amortized_kde.learned.multivariate.network import log_weights
 from amortized_kde.numerics.normal_mixtures import MEAN_PRIOR, WEIGHT_PRIOR
 
 # The largest sample that is described; of a larger one this many points are, and bandwidths shrink further.
@@ -28,24 +34,18 @@ MOST_DESCRIBED = 4096
 _LEAST_WEIGHT = 1e-4
 
 
-@cache
-def load_arrays() -> dict[str, Array]:
-    """Load the network; the checksum and the format in its card are verified."""
-    folder = resources.files(__package__) / "weights" / "multivariate"
-    return dict(read_arrays(folder, read_card(folder), lambda network: dict(SHAPES)))
-
-
 def predict(
     values: Array,
     weights: Array,
     margins: tuple[KernelDensity, ...],
     *,
     raw: bool,
-    arrays: dict[str, Array] | None = None,
+    arrays: Mapping[str, Array],
 ) -> tuple[Part, ...]:
     """Return the parts of the density of a sample (n, d), with weights (n,) that sum to 1.
 
     `margins` are densities of the columns; without `raw`, as where there are bounds, only normal scores are used.
+    `arrays` are those of the network.
     """
     order = _canonical_order(values, weights)
     x, w = values[order], weights[order]
@@ -70,13 +70,11 @@ def _canonical_order(values: Array, weights: Array) -> Index:
     return np.argsort(np.sum(y**2, axis=1), kind="stable")[np.random.default_rng(0).permutation(n)]
 
 
-def _candidate_weights(
-    described: list[Described | None], weights: Array, d: int, arrays: dict[str, Array] | None
-) -> Array:
+def _candidate_weights(described: list[Described | None], weights: Array, d: int, arrays: Mapping[str, Array]) -> Array:
     masses = weights[:MOST_LEFT_OUT] / weights[:MOST_LEFT_OUT].sum()
     left_out = np.concatenate([nothing(masses.size) if one is None else one.left_out for one in described], axis=1)
     inputs, stacked = features_of(left_out, masses, 1.0 / float(np.sum(weights**2)), d)
-    found = np.exp(log_weights(load_arrays() if arrays is None else arrays, inputs[None], stacked[None])[0])
+    found = np.exp(log_weights(arrays, inputs[None], stacked[None])[0])
     found[found < _LEAST_WEIGHT] = 0.0
     return np.asarray(found / found.sum())
 
@@ -86,14 +84,16 @@ def _parts(described: Described, shares: Array, x: Array, weights: Array) -> lis
     if not shares.any():
         return []
     experts, frame = described.experts, described.frame
-    groups = np.split(shares, [len(MIXTURES), shares.size - len(BROAD)])
+    of_mixtures, of_kernels, of_broad, of_shrunk = np.split(shares, np.cumsum(SORTS)[:-1])
     made = [
-        _of_mixture(m, share) for m, share in zip(experts.mixtures, groups[0], strict=True) if share and m is not None
+        _of_mixture(m, share) for m, share in zip(experts.mixtures, of_mixtures, strict=True) if share and m is not None
     ]
-    made += _of_kernels(experts, groups[1], frame.coordinates(x)[0], weights, len(experts.points))
+    made += _of_kernels(experts, of_kernels, frame.coordinates(x)[0], weights, len(experts.points))
     made += [
-        _of_broad(dof, scale, share, x.shape[1]) for (dof, scale), share in zip(BROAD, groups[2], strict=True) if share
+        _of_broad(dof, scale, share, x.shape[1]) for (dof, scale), share in zip(BROAD, of_broad, strict=True) if share
     ]
+    if experts.copula is not None:
+        made += [_of_copula(experts.copula, s, share) for s, share in zip(SHRUNK, of_shrunk, strict=True) if share]
     total = float(shares.sum())
     return [Part(total, _in_data_units(_joined(made), frame), frame.margins)]
 
@@ -101,9 +101,9 @@ def _parts(described: Described, shares: Array, x: Array, weights: Array) -> lis
 def _of_mixture(mixture: Mixture, share: float) -> Components:
     """The predictive Student t densities of the components."""
     post, size = mixture.posterior, len(mixture.posterior.means)
-    dofs = mixture.predictive_dofs()
-    mass = post.counts + MEAN_PRIOR
-    sizes = np.sqrt((mass + 1.0) / (mass * dofs))
+    dofs, free = mixture.predictive_dofs()
+    mass = post.masses + MEAN_PRIOR
+    sizes = np.sqrt((mass + 1.0) / (mass * free))
     weights = share * (post.counts + WEIGHT_PRIOR) / (mixture.total + WEIGHT_PRIOR * size)
     return Components(
         weights, post.means, np.asarray(np.linalg.cholesky(post.scatters), np.float64), np.arange(size), sizes, dofs
@@ -135,6 +135,13 @@ def _of_kernels(experts: Experts, shares: Array, y: Array, weights: Array, descr
 def _of_broad(dof: float, scale: float, share: float, d: int) -> Components:
     one = np.ones(1)
     return Components(share * one, np.zeros((1, d)), np.eye(d)[None], np.zeros(1, np.int64), scale * one, dof * one)
+
+
+def _of_copula(copula: Copula, shrinkage: float, share: float) -> Components:
+    """The normal density of the scores, in the frame's coordinates."""
+    factor = np.linalg.solve(copula.matrix, np.linalg.cholesky(copula.covariance(shrinkage)))
+    mean, one = np.linalg.solve(copula.matrix, -copula.origin), np.ones(1)
+    return Components(share * one, mean[None], np.tril(factor)[None], np.zeros(1, np.int64), one, np.full(1, np.inf))
 
 
 def _joined(parts: list[Components]) -> Components:

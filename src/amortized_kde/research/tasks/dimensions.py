@@ -79,7 +79,8 @@ def mixture(d: int, rng: Rng, *, most: int = 32) -> Elliptical:
     weights = rng.dirichlet(np.full(size, _log_uniform(rng, 0.5, 10.0)))
     weights = (weights + 1e-3) / (weights + 1e-3).sum()
     means = _log_uniform(rng, 0.3, 5.0) * rng.standard_normal((size, d))
-    dof = int(rng.integers(d, 3 * d + 1))
+    # With fewer than d directions a component is a sheet of some thickness.
+    dof = int(rng.integers(1, d + 1) if rng.random() < 0.15 else rng.integers(d, 3 * d + 1))
     shapes = rng.standard_normal((size, d, dof))
     if rng.random() < 0.3:
         shapes[:] = shapes[0]

@@ -40,9 +40,19 @@ class Prepared(NamedTuple):
 
     @classmethod
     def read(cls, paths: Sequence[Path]) -> "Prepared":
-        """Return the tasks of some files."""
-        files = [np.load(path) for path in paths]
-        return cls(*(np.concatenate([file[name] for file in files]) for name in cls._fields))
+        """Return the tasks of some files, with the network's inputs as they are defined now."""
+        found = []
+        for path in paths:
+            with np.load(path) as file:
+                left_out, sizes, ratios = file["left_out"], file["sizes"], file["ratios"]
+            ends = np.cumsum(np.minimum(sizes[:, 0], MOST_LEFT_OUT))[:-1]
+            rows = [
+                features_of(logs.astype(np.float64), np.full(len(logs), 1.0 / len(logs)), float(n), int(d))
+                for logs, (n, d) in zip(np.split(left_out, ends), sizes, strict=True)
+            ]
+            inputs, stacked = (np.stack(parts).astype(np.float32) for parts in zip(*rows, strict=True))
+            found.append((inputs, stacked, ratios, sizes))
+        return cls(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 def prepare_files(folder: Path, seed: int, count: int) -> list[Path]:
@@ -55,11 +65,11 @@ def prepare_files(folder: Path, seed: int, count: int) -> list[Path]:
         return [job.result() for job in track(jobs, description="preparing tasks")]
 
 
-def prepare_task(seed: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
-    """Return inputs, stacked weights, log-ratios at draws, and (n, d) of one task."""
+def prepare_task(seed: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Return left-out log-densities (a, c) of all candidates, log-ratios at draws, and (n, d) of one task."""
     rng = np.random.default_rng(seed)
     d = int(rng.choice([2, 3, 4, 5, 6, 7, 8], p=[0.28, 0.2, 0.14, 0.14, 0.08, 0.08, 0.08]))
-    low, high = (256, 1500) if rng.random() < 0.07 else (d + 2, 256)
+    low, high = (256, 4096) if rng.random() < 0.08 else (d + 2, 256)
     n = int(np.exp(rng.uniform(np.log(low), np.log(high + 1))))
     truth = random_truth(d, rng)
     x, draws = truth.draw(n, rng), truth.draw(DRAWS, rng)
@@ -85,9 +95,8 @@ def prepare_task(seed: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
             left_out.append(described.left_out)
             logs.append(described.logs(draws))
     joined = np.concatenate(left_out, axis=1)
-    inputs, stacked = features_of(joined, np.full(len(joined), 1.0 / len(joined)), float(n), d)
     ratios = np.clip(np.concatenate(logs, axis=1) - truth_logs, _LOWEST, _HIGHEST)
-    return inputs, stacked, ratios, np.array([n, d])
+    return joined, ratios, np.array([n, d])
 
 
 def prepare_file(folder: str | os.PathLike[str], seed: int, number: int) -> Path:
@@ -103,10 +112,15 @@ def prepare_file(folder: str | os.PathLike[str], seed: int, number: int) -> Path
                 row = prepare_task((seed, number, task))
             except (AmortizedKdeError, np.linalg.LinAlgError):
                 continue
-        if all(np.isfinite(part).all() for part in row):
+        if np.isfinite(row[1]).all() and not np.isnan(row[0]).any():
             rows.append(row)
-    inputs, stacked, ratios, sizes = (np.stack(parts) for parts in zip(*rows, strict=True))
-    single = {"inputs": inputs.astype(np.float32), "stacked": stacked.astype(np.float32)}
+    left_out, ratios, sizes = zip(*rows, strict=True)
     with replacing(path) as file:
-        np.savez(file, allow_pickle=False, ratios=ratios.astype(np.float16), sizes=sizes, **single)
+        np.savez(
+            file,
+            allow_pickle=False,
+            left_out=np.concatenate(left_out).astype(np.float32),
+            ratios=np.stack(ratios).astype(np.float16),
+            sizes=np.stack(sizes),
+        )
     return path
