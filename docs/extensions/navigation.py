@@ -33,7 +33,17 @@ NAVIGATION = {
         "reference/command-line",
         "reference/command-line-more",
     ),
-    "evidence": ("results", "real-data", "sizes", "speed", "shape", "awkward", "benchmarks", "reproduce"),
+    "evidence": (
+        "results",
+        "real-data",
+        "several-results",
+        "sizes",
+        "speed",
+        "shape",
+        "awkward",
+        "benchmarks",
+        "reproduce",
+    ),
     "inside": (
         "how-it-works",
         "adaptive",

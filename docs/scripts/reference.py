@@ -12,13 +12,14 @@ from amortized_kde.selection import SELECTORS
 
 # Commands of the first page; the second has all others.
 SAMPLE_COMMANDS = ("fit", "compare", "score", "app")
-# The two defaults first, then the paper's.
-ORDER = ("adaptive", "single", "gaussian", "multifamily", "gmm8", "gmm16", "gmm32")
+# The three defaults first, then the paper's.
+ORDER = ("adaptive", "single", "multivariate", "gaussian", "multifamily", "gmm8", "gmm16", "gmm32")
 _RETURNS = {
     "adaptive": "shares of a ladder of bandwidths for every point, and the weight of a background",
     "single": "one bandwidth, from features in the sample's own frame",
     "bandwidth": "one bandwidth, from features in the working domain",
     "ratio": "the bandwidth over the standard deviation",
+    "candidates": "weights of candidate densities, from their scores at left-out points",
 }
 _NOTE = "<!-- Written by docs/scripts/fill.py; do not edit. -->"
 
@@ -75,23 +76,26 @@ def cards() -> str:
 
 
 def _card(name: str, card: dict[str, Any]) -> str:
-    recipe, steps = card["recipe"], card["last_step"]
+    recipe, steps, selector = card["recipe"], card["last_step"], SELECTORS.get(f"amortized:{name}")
     lines = [
-        f'Use it as `method="amortized:{name}"`. {SELECTORS[f"amortized:{name}"].summary}',
+        f'Use it as `method="{selector.name}"`. {selector.summary}'
+        if selector
+        else "The default of `fit` for [several variables](several.md).",
         "",
         f"- Returns {_RETURNS[recipe['network']['output']]}.",
         f"- Trained on the world `{recipe['world']}`: {steps:,} steps of {recipe['batch']:,} tasks, "
-        f"{_distinct(recipe, steps)} tasks in all, seed {card['seed']}; step {card['kept_step']:,} was kept.",
+        f"{_distinct(card)} tasks in all, seed {card['seed']}; step {card['kept_step']:,} was kept.",
         f"- Validation score {card['validation_score_bits']:.4f} bits. `{card['command']}` repeats the training.",
         f"- SHA-256 of the weights: `{card['sha256'][:16]}…`",
     ]
     return f"## {name}\n\n" + "\n".join(lines)
 
 
-def _distinct(recipe: dict[str, Any], last_step: int) -> str:
+def _distinct(card: dict[str, Any]) -> str:
     """Return the number of different tasks: some recipes use theirs several times."""
-    steps = recipe.get("again", {}).get("steps", last_step)
-    return f"{steps * recipe['batch'] / 1e6:.1f} million"
+    recipe = card["recipe"]
+    steps = recipe.get("again", {}).get("steps", card["last_step"])
+    return f"{card['tasks']:,}" if "tasks" in card else f"{steps * recipe['batch'] / 1e6:.1f} million"
 
 
 def _conventions(found: dict[str, dict[str, Any]]) -> list[str]:

@@ -177,6 +177,11 @@ def test_variables_by_name_or_number():
             find_axis(key, NAMES)
 
 
+def test_one_column_of_a_mapping_is_named():
+    with pytest.raises(InvalidSampleError, match=r"one column, 'a'; pass that, x\['a'\]"):
+        akde.fit({"a": X[:, 0]})
+
+
 def test_a_batch_is_not_one_sample():
     """`fit` takes one sample in d dimensions, `bandwidth` with an axis many samples; each names the other."""
     assert akde.fit(X, method="scott").dimension == 3

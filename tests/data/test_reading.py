@@ -108,7 +108,7 @@ BAD = {
     "a list inside": (np.array([1.0, [2.0, 3.0]], object), r"x\[1\] is a list"),
     "unequal lists": ([[1.0], [2.0, 3.0]], "cannot be read as an array"),
     "a dictionary": ({"a": 1}, "x is a dict; pass the list of its values"),
-    "nothing": (None, "x is a single number"),
+    "nothing": (None, "x is None, not a sample"),
     "a number": (3.5, "x is a single number"),
     "empty": ([], "x is empty"),
     "empty series": (pd.Series([], dtype=float), "x is empty"),

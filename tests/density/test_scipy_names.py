@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from scipy import stats
 
 import amortized_kde as akde
@@ -143,6 +144,16 @@ def test_a_random_variable_of_scipy(d):
     assert x.support() == d.support()
     assert np.array_equal(x.sample(5, rng=np.random.default_rng(2)), d.sample(5, rng=2))
     assert (2.0 * x + 1.0).mean() == pytest.approx(2.0 * d.mean() + 1.0, rel=1e-12)
+
+
+@pytest.mark.skipif(not hasattr(stats, "make_distribution"), reason="SciPy has the new infrastructure from 1.15 on")
+def test_what_scipy_derives_from_a_random_variable(d):
+    x, (low, high) = d.to_scipy(), d.ppf([0.2, 0.7])
+    assert x.cdf(low, high) == pytest.approx(0.5, rel=1e-9)
+    assert stats.truncate(x, low, high).cdf(d.ppf(0.45)) == pytest.approx(0.5, rel=1e-6)
+    drawn = x.plot(ax=Figure().subplots()).lines[0]
+    np.testing.assert_allclose(drawn.get_ydata(), d.pdf(drawn.get_xdata()), rtol=1e-12)
+    assert np.isnan(x.icdf([-0.1, 1.1])).all()
 
 
 def test_before_scipy_1_15_it_is_an_rv_continuous(d, monkeypatch):

@@ -40,7 +40,9 @@ def test_rs_names_give_the_methods_that_equal_rs(name, ours):
     assert akde.fit(x, method=name).method == ours
 
 
-@pytest.mark.parametrize(("name", "instead"), [("ucv", "use 'lscv'"), ("SJ-dpi", "use 'SJ'"), ("botev", "'isj'")])
+@pytest.mark.parametrize(
+    ("name", "instead"), [("ucv", "use 'lscv'"), ("SJ-dpi", "use 'SJ'"), ("botev", "'isj'"), ("cv_ls", "'lscv'")]
+)
 def test_names_of_other_methods_get_a_hint(name, instead):
     with pytest.raises(InvalidParameterError, match=f"no method '{name}'. .*{instead}.* The methods are"):
         find_selector(name)
@@ -60,6 +62,13 @@ def test_the_default_is_named_by_what_it_stands_for():
 def test_a_name_like_no_other_gets_the_list(name):
     with pytest.raises(InvalidParameterError, match=r"methods are: .*silverman, scott"):
         find_selector(name)
+
+
+def test_numbers_and_names_in_the_wrong_place():
+    with pytest.raises(InvalidParameterError, match=r"not of type float; pass .* bandwidth=0\.3\. The methods"):
+        akde.fit([1.0, 2.0, 4.0], method=0.3)
+    with pytest.raises(InvalidParameterError, match=r"a bandwidth is a number; .* method='scott'"):
+        akde.fit([1.0, 2.0, 4.0], bandwidth="scott")
 
 
 @pytest.mark.parametrize("name", [name for name in SELECTORS if not name.startswith("amortized")])

@@ -142,6 +142,9 @@ def _read_columns(x: Any, what: str) -> tuple[Array, tuple[str, ...]]:
 
 
 def _joined(columns: Sequence[tuple[str, Any]], what: str) -> tuple[Array, tuple[str, ...]]:
+    if len(columns) == 1:
+        name = columns[0][0]
+        raise InvalidSampleError(f"{what} has one column, {name!r}; pass that, {what}[{name!r}], for its density.")
     _check_count(len(columns), what)
     read = [read_numbers(column, f"{what}[{name!r}]") for name, column in columns]
     for (name, _), column in zip(columns, read, strict=True):

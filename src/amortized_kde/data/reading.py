@@ -173,7 +173,8 @@ def read_sample(
     # No copy: sorting makes one.
     values = read_numbers(x, what, copy=False)
     if values.ndim == 0:
-        raise InvalidSampleError(f"{what} is a single number, not a sample; pass a list or a one-dimensional array.")
+        found = "None" if x is None else "a single number"
+        raise InvalidSampleError(f"{what} is {found}, not a sample; pass a list or a one-dimensional array.")
     if values.ndim > 1:
         raise InvalidSampleError(
             f"{what} has shape {values.shape}, not (n,); for many samples call bandwidth with axis= (axis=-1: one per "

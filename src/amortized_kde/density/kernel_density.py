@@ -304,6 +304,8 @@ class KernelDensity(Landmarks):
 
 def _single_parts(sample: Sample, bandwidth: float, bounds: Bounds, domain: Bounds | None, method: str) -> Parts:
     check_inside(sample.values, bounds)
+    if isinstance(bandwidth, str):
+        raise InvalidParameterError(f"a bandwidth is a number; pass the name of a method to fit, method={bandwidth!r}.")
     h = read_numbers(bandwidth, "bandwidth")
     if h.ndim != 0 or not 0.0 < h < math.inf:
         raise InvalidParameterError(f"the bandwidth must be a single positive finite number, not {bandwidth!r}.")

@@ -1,12 +1,17 @@
 """A density as SciPy's `rv_continuous`. Only `to_scipy` imports this: SciPy's distributions take time."""
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from scipy import stats
 
 
 class DensityDistribution(stats.rv_continuous):  # type: ignore[misc]
-    """A distribution without shape parameters, all of whose functions are those of a density."""
+    """A distribution without shape parameters, all of whose functions are those of a density.
+
+    SciPy writes into the arrays that they return, also into those of one number.
+    """
 
     def __init__(self, density: Any, **options: Any) -> None:
         self.density = density
@@ -21,28 +26,28 @@ class DensityDistribution(stats.rv_continuous):  # type: ignore[misc]
         return []
 
     def _pdf(self, x: Any) -> Any:
-        return self.density.pdf(x)
+        return np.asarray(self.density.pdf(x))
 
     def _logpdf(self, x: Any) -> Any:
-        return self.density.logpdf(x)
+        return np.asarray(self.density.logpdf(x))
 
     def _cdf(self, x: Any) -> Any:
-        return self.density.cdf(x)
+        return np.asarray(self.density.cdf(x))
 
     def _sf(self, x: Any) -> Any:
-        return self.density.sf(x)
+        return np.asarray(self.density.sf(x))
 
     def _logcdf(self, x: Any) -> Any:
-        return self.density.logcdf(x)
+        return np.asarray(self.density.logcdf(x))
 
     def _logsf(self, x: Any) -> Any:
-        return self.density.logsf(x)
+        return np.asarray(self.density.logsf(x))
 
     def _ppf(self, q: Any) -> Any:
-        return self.density.ppf(q)
+        return _quantiles(self.density.ppf, q)
 
     def _isf(self, q: Any) -> Any:
-        return self.density.isf(q)
+        return _quantiles(self.density.isf, q)
 
     def _entropy(self) -> Any:
         return self.density.entropy()
@@ -52,6 +57,12 @@ class DensityDistribution(stats.rv_continuous):  # type: ignore[misc]
 
     def _rvs(self, size: Any = None, random_state: Any = None) -> Any:
         return self.density.rvs(size, random_state=random_state)
+
+
+def _quantiles(function: Callable[[Any], Any], q: Any) -> Any:
+    """The quantiles, NaN outside [0, 1], where the new infrastructure asks for some and drops them."""
+    inside = (q >= 0.0) & (q <= 1.0)
+    return np.where(inside, function(np.where(inside, q, 0.5)), np.nan)
 
 
 def random_variable(density: Any) -> Any:

@@ -205,6 +205,9 @@ _HINTS = {
     "bcv": "Biased cross-validation is not implemented; use 'lscv' or 'sheather-jones'.",
     "sj-dpi": "R's direct plug-in is not implemented; use 'SJ', the solve-the-equation form.",
     "botev": "Botev's method is 'isj'.",
+    "cv_ml": "That is 'lcv', likelihood cross-validation.",
+    "cv_ls": "That is 'lscv', least-squares cross-validation.",
+    "normal_reference": "The normal-reference rules are 'scott' and 'silverman'.",
     "improved_sheather_jones": "That is 'isj'.",
 }
 
@@ -229,8 +232,7 @@ def find_selector(name: str, wanted: Literal["density", "bandwidth"] | None = No
         If the model in the folder is missing or damaged.
     """
     if not isinstance(name, str):
-        listing = ", ".join(SELECTORS)
-        raise InvalidParameterError(f"a method is a name, not a {type(name).__name__}. The methods are: {listing}.")
+        raise InvalidParameterError(_not_a_name(name))
     known = DEFAULTS[wanted] if name == "amortized" and wanted else ALIASES.get(name.lower(), name)
     if known in SELECTORS:
         return SELECTORS[known]
@@ -247,6 +249,12 @@ def own_model(name: str) -> Model | None:
     if not (name.startswith("amortized:") and _is_folder(folder)):
         return None
     return _read_once(folder, stamp(folder))
+
+
+def _not_a_name(method: object) -> str:
+    number = isinstance(method, (float, int, np.number)) and not isinstance(method, bool)
+    instead = f"; pass a bandwidth of your own to fit, as bandwidth={method}" if number else ""
+    return f"a method is a name, not of type {type(method).__name__}{instead}. The methods are: {', '.join(SELECTORS)}."
 
 
 def _hint(name: str) -> str:
