@@ -86,6 +86,23 @@ def test_a_bound_that_is_far_away_is_out_of_view(ax):
     assert ax.get_xlim()[1] < 20.0
 
 
+def test_bandwidths_of_two_densities_and_no_far_bound_are_in_view(ax):
+    wide, narrow = KernelDensity(1e3 + X, bandwidth=50.0, bounds=(0, None)), akde.fit(1e3 + X)
+    wide.plot_bandwidth(ax)
+    narrow.plot_bandwidth(ax)
+    bottom, top = ax.get_ylim()
+    assert bottom < narrow.local_bandwidths.min() < 50.0 < top
+    assert ax.get_xlim()[0] > 999.0
+    assert ax.spines["top"].get_visible()
+    assert not wide.plot_bandwidth().spines["top"].get_visible()
+
+
+def test_a_comparison_shows_the_data_and_no_far_bound():
+    compared = akde.compare(1e3 + X, methods=["scott", "silverman"], bounds=(0, None))
+    left, right = compared.plot().get_xlim()
+    assert 990.0 < left < right < 1030.0
+
+
 def test_limits_of_the_callers_stay(ax):
     ax.set_xlim(1.0, 2.0)
     ax.set_ylim(0.0, 9.0)
@@ -122,6 +139,10 @@ def test_a_logarithmic_axis(ax):
     assert ax.get_ylim()[0] == pytest.approx(1e-6 * peak, rel=0.01)
     assert ax.get_lines()[0].get_ydata().min() == pytest.approx(1e-6 * peak, rel=0.01)
     assert ax.get_ylim()[1] > peak
+    # The tails of both ends are in view.
+    shown = ax.dataLim.intervalx
+    assert shown[0] < -5.0
+    assert shown[1] > 55.0
     ax.clear()
     KernelDensity([0.0], bandwidth=1.0).plot(ax, log=True)
     # Where nothing shown is lower, the axis begins higher.

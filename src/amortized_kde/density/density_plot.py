@@ -135,6 +135,11 @@ def _curve(density: "KernelDensity", label: str | None, count: int, band: float 
         # A peak can be narrower than the steps of an even grid, but not than those of the quantiles.
         inside = density.ppf(np.linspace(0.0, 1.0, count + 2)[1:-1])
         wide = np.union1d(wide, inside[(inside > wide[0]) & (inside < wide[-1])])
+    if log:
+        # Tails that an ordinary axis would not show, up to the range of the data away from them.
+        first, last = density.points[[0, -1]]
+        reach = np.clip([2.0 * first - last, 2.0 * last - first], *density.support())
+        wide = np.union1d(wide, np.linspace(*reach, count))
     ends = None
     if band is not None:
         ends = tuple(np.clip(density.interval(float(band)), wide[0], wide[-1]))

@@ -96,25 +96,29 @@ def bins_of(points: Array) -> int:
 
 
 def draw_bounds(ax: Any, bounds: Sequence[float]) -> None:
-    """Draw a dotted line at each bound."""
-    for bound in bounds:
+    """Draw a dotted line at each bound that is in view; one that is far away would squeeze the curve."""
+    low, high = sorted(ax.get_xlim())
+    for bound in (bound for bound in bounds if low <= bound <= high):
         ax.axvline(bound, color="0.4", linewidth=0.8, linestyle=":")
 
 
 def plot_bandwidths(density: "KernelDensity", ax: Any) -> Any:
     """Draw the bandwidth at each point on a logarithmic scale, and the overall one as a line."""
-    ax = current_axes() if ax is None else ax
+    own_axes = ax is None
+    ax = current_axes() if own_axes else ax
     points, bandwidths, overall = density.points, density.local_bandwidths, density.bandwidth
     size = 4.0 if points.size <= MOST_TICKS else 1.5
     (dots,) = ax.plot(points, bandwidths, ".", markersize=size, alpha=0.6, label="at each point")
     ax.axhline(overall, color=dots.get_color(), linewidth=1.2, linestyle="--", label=f"overall, {overall:.3g}")
     ax.set_yscale("log")
-    if bandwidths.max() < 10.0 * bandwidths.min():
-        # Within a decade a logarithmic axis has no labelled ticks.
-        ax.set_ylim(overall / 10.0, overall * 10.0)
+    # A logarithmic axis has labelled ticks if it spans a decade.
+    middle = np.sqrt(bandwidths.min()) * np.sqrt(bandwidths.max())
+    ax.update_datalim([(points[0], middle / 3.2), (points[0], middle * 3.2)])
+    ax.autoscale_view()
     draw_bounds(ax, [bound for bound in density.bounds if bound is not None])
     ax.set_ylabel("bandwidth")
-    despine(ax)
+    if own_axes:
+        despine(ax)
     ax.legend(frameon=False, fontsize=9)
     return ax
 
