@@ -27,7 +27,7 @@ from amortized_kde.learned.adaptive.features import describe
 from amortized_kde.learned.adaptive.prediction import smooth
 from amortized_kde.learned.paper.features import network_inputs
 from amortized_kde.learned.store import load_model
-from amortized_kde.numerics import workload
+from amortized_kde.numerics import special, workload
 from amortized_kde.numerics.jit import Loop
 from amortized_kde.numerics.workload import SMALL
 
@@ -377,10 +377,11 @@ def roundings(name, kept):
 
 @pytest.fixture
 def in_numpy_only(monkeypatch):
-    """One small sample is computed in NumPy, also where loops are compiled already."""
+    """One small sample is computed in NumPy, also where loops are compiled and SciPy is imported already."""
     monkeypatch.setattr(Loop, "_loaded", property(lambda self: None, lambda self, loop: None))
     monkeypatch.setattr(workload, "_LOADED_FROM", np.inf)
     monkeypatch.setattr(workload, "_COMPILED_FROM", np.inf)
+    monkeypatch.setattr(special, "_pays", lambda arguments: False)
 
 
 def small_answers(method):

@@ -203,5 +203,7 @@ def _from_smaller_tail(p: Array, near: Function, far: Function, at_0: float, at_
     """Arguments for probabilities from one tail, those above a half from the complement in the other tail."""
     found = np.where(p <= 0.0, at_0, at_1)
     small, large = (p > 0.0) & (p <= 0.5), (p > 0.5) & (p < 1.0)
-    found[small], found[large] = near(p[small]), far(1.0 - p[large])
+    for some, tail, mass in ((small, near, p), (large, far, 1.0 - p)):
+        if some.any():
+            found[some] = tail(mass[some])
     return found

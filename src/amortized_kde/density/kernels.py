@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import erf, erfinv, ndtr
 
 from amortized_kde._types import Array, Index
 from amortized_kde.data.support import Bounds
 from amortized_kde.numerics import gather
 from amortized_kde.numerics.condense import finest_bandwidth
+from amortized_kde.numerics.special import erf, ndtr, scipy_special
 
 Tail = Literal["lower", "upper"]
 
@@ -303,5 +303,5 @@ def _reach(places: Array, h: Array | float, bounds: Bounds) -> Array:
 
 def _draw_halves(places: Array, h: Array | float, side: Index, reach: Array, rng: np.random.Generator) -> Array:
     """Draws from truncated halves of kernels, left (0) or right (1) of their places: erfinv is exact for both."""
-    distance = SQRT_2 * h * erfinv(rng.random(places.size) * reach)
+    distance = SQRT_2 * h * scipy_special().erfinv(rng.random(places.size) * reach)
     return np.asarray(places + np.where(side == 0, -distance, distance))

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
 
 from amortized_kde._types import Array
 from amortized_kde.data.support import Bounds
@@ -17,6 +16,7 @@ from amortized_kde.density.background import Background
 from amortized_kde.numerics import mixture, tails
 from amortized_kde.numerics.gaussian import LOWEST_LOG
 from amortized_kde.numerics.mixture import Rungs
+from amortized_kde.numerics.special import log_sum_exp
 
 # Farther from a place than this many bandwidths there is less probability than the smallest positive float64.
 _REACH_OF_KERNEL = 40.0
@@ -53,7 +53,7 @@ class Mixture:
     @cached_property
     def log_highest(self) -> float:
         """Logarithm of the sum of |c| / h, which no sum of kernels exceeds."""
-        return float(logsumexp(np.log(np.abs(self.rungs.coefficients) / self.rungs.spread)))
+        return float(log_sum_exp(np.log(np.abs(self.rungs.coefficients) / self.rungs.spread)))
 
     def _log_background(self, function: Callable[[Background, Array], Array], x: Array) -> Array:
         if self.background is None or self.epsilon == 0.0:

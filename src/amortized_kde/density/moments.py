@@ -6,11 +6,11 @@ Places lie between the bounds, so a kernel's moments are sums over its two halve
 import math
 
 import numpy as np
-from scipy.special import gammainc
 
 from amortized_kde._types import Array
 from amortized_kde.density.kernels import mass_between
 from amortized_kde.density.mixture import Mixture
+from amortized_kde.numerics.special import scipy_special
 
 # Places farther from the mean than this many bandwidths give the unit of the squares.
 _FAR = 1e100
@@ -34,7 +34,7 @@ def _central_square(a: Array, b: Array) -> Array:
 
 def _half_square(t: Array) -> Array:
     # Odd in t: condensed kernels can lie slightly outside the bounds.
-    return np.asarray(np.copysign(0.5 * gammainc(1.5, 0.5 * t * t), t))
+    return np.asarray(np.copysign(0.5 * scipy_special().gammainc(1.5, 0.5 * t * t), t))
 
 
 def _ends(mixture: Mixture) -> tuple[Array, Array, Array, Array]:

@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 
 from amortized_kde._types import Array, Index
 from amortized_kde.numerics.gaussian import LOWEST_LOG
 from amortized_kde.numerics.mixture import Rungs
+from amortized_kde.numerics.special import log_sum_exp, ndtr, ndtri_exp, scipy_special
 
 Function = Callable[[Array, Index], Array]
 
@@ -48,8 +48,10 @@ class Tail(NamedTuple):
 
 def tail_of(rungs: Rungs, bound: float) -> Tail:
     """Return the rungs, prepared for their lower tail."""
-    below = ndtr((bound - rungs.places) / rungs.spread)
-    above = rungs.coefficients * ndtr((rungs.places - bound) / rungs.spread)
+    below, above = np.zeros(rungs.places.size), rungs.coefficients
+    if bound > -math.inf:
+        below = ndtr((bound - rungs.places) / rungs.spread)
+        above = above * ndtr((rungs.places - bound) / rungs.spread)
     prefix = np.zeros(rungs.places.size + rungs.bandwidths.size)
     for k, (a, b) in enumerate(pairwise(rungs.offsets)):
         # Extended precision where the platform has it: a million terms then add up to the last bit.
@@ -75,6 +77,7 @@ def _mass(u: Array, below: Array, width: Array) -> Array:
 
 def _log_mass(u: Array, lowest: Array, width: Array) -> Array:
     """Logarithm of Phi(u) - Phi(lowest), finite where that underflows; `width` is u - lowest."""
+    log_ndtr = scipy_special().log_ndtr
     log = log_ndtr(u)
     # 1e154 bandwidths away both are minus infinity, whose difference must not become NaN.
     log += np.where(log > -math.inf, np.log1p(-np.exp(log_ndtr(lowest) - log)), 0.0)
@@ -156,7 +159,7 @@ def _exact_log_probability(tail: Tail, x: Array) -> Array:
         at = x[i : i + rows, None]
         # Both can be infinite, and so can their distance: it is no difference of the two.
         logs = _log_mass((at - rungs.places) / h, (tail.bound - rungs.places) / h, (at - tail.bound) / h)
-        out[i : i + rows] = logsumexp(logs, b=rungs.coefficients, axis=1)
+        out[i : i + rows] = log_sum_exp(logs, rungs.coefficients)
     return out
 
 
