@@ -50,7 +50,9 @@ def temperature(rng):
     two = weather(rng) > 0.6
     shape = (*CELLS, MEMBERS + 1)
     apart = np.where(rng.random(shape) < 0.6, 1.0, -1.0) * 1.4 * two[..., None]
-    error = spread[..., None] * (apart + rng.normal(size=shape) * np.where(two, 0.4, 1.0)[..., None])
+    error = spread[..., None] * (
+        apart + rng.normal(size=shape) * np.where(two, 0.4, 1.0)[..., None]
+    )
     # Too warm, most of all in the north, and too sure.
     bias = 1.0 + 0.1 * (LATITUDES[:, None] - 44.0)
     return (known + bias)[..., None] + 0.5 * error[..., 1:], known + error[..., 0]
@@ -111,7 +113,8 @@ def judge(past, late, models):
         **{str(name)[5:]: part for name, part in after.items()},
         "pit_rain": late.rain.akde.pit(late.rain_obs, **wet),
         "pit_rain_after": late.rain.akde.pit(late.rain_obs, method=wetter),
-        "chance": 1.0 - late.rain.akde.atom_probabilities((0,), method=wetter).isel(atom=0, drop=True),
+        "chance": 1.0
+        - late.rain.akde.atom_probabilities((0,), method=wetter).isel(atom=0, drop=True),
     }
     return xr.Dataset({name: array.drop_attrs() for name, array in scores.items()}).compute()
 
@@ -120,31 +123,67 @@ def draw(found, report):
     figure = new_figure(11.0, 6.4)
     axes = figure.subplots(2, 3)
     low, high = 2.0, float(found.before.mean("time").max())
-    for ax, name, title in zip(axes[0], ("before", "after"), ("as shipped", "trained"), strict=False):
+    for ax, name, title in zip(
+        axes[0], ("before", "after"), ("as shipped", "trained"), strict=False
+    ):
         mean = found[name].mean("time")
-        image = ax.pcolormesh(mean.lon, mean.lat, mean, vmin=low, vmax=high, cmap="viridis_r", shading="nearest")
+        image = ax.pcolormesh(
+            mean.lon, mean.lat, mean, vmin=low, vmax=high, cmap="viridis_r", shading="nearest"
+        )
         for (i, j), value in np.ndenumerate(mean.values):
-            ax.text(mean.lon[j], mean.lat[i], f"{value:.2f}", ha="center", va="center", fontsize=7, color="white")
+            ax.text(
+                mean.lon[j],
+                mean.lat[i],
+                f"{value:.2f}",
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="white",
+            )
         ax.set(title=f"temperature: bits, {title}", xlabel="longitude", ylabel="latitude")
     figure.colorbar(image, ax=axes[0, 1], label="mean score (bits)")
     edges = np.linspace(0.0, 1.0, 21)
-    show_pit(axes[0, 2], {"as shipped": found.pit_before, "trained": found.pit_after}, edges, "temperature")
+    show_pit(
+        axes[0, 2],
+        {"as shipped": found.pit_before, "trained": found.pit_after},
+        edges,
+        "temperature",
+    )
     show_report(axes[1, 0], report)
     show_rain(axes[1, 1], found)
-    show_pit(axes[1, 2], {"as shipped": found.pit_rain, "trained": found.pit_rain_after}, edges, "rain")
+    show_pit(
+        axes[1, 2], {"as shipped": found.pit_rain, "trained": found.pit_rain_after}, edges, "rain"
+    )
     save_figure(axes[0, 0], "archive.png")
 
 
 def show_pit(ax, values, edges, title):
     for colour, (name, pit) in zip(COLOURS, values.items(), strict=False):
-        ax.hist(pit.values.ravel(), edges, density=True, histtype="step", color=colour, linewidth=1.5, label=name)
+        ax.hist(
+            pit.values.ravel(),
+            edges,
+            density=True,
+            histtype="step",
+            color=colour,
+            linewidth=1.5,
+            label=name,
+        )
     ax.axhline(1.0, color="0.5", linewidth=0.8, linestyle=":")
-    ax.set(title=f"{title}: reliability", xlabel="probability integral transform", ylabel="density", xlim=(0, 1))
+    ax.set(
+        title=f"{title}: reliability",
+        xlabel="probability integral transform",
+        ylabel="density",
+        xlim=(0, 1),
+    )
     ax.legend(frameon=False, fontsize=8)
 
 
 def show_report(ax, report):
-    rows = [row for row in report.rows[:-1] if row.method not in ("raw ensemble, as shipped", "climatology")]
+    rows = [
+        row
+        for row in report.rows[:-1]
+        if row.method not in ("raw ensemble, as shipped", "climatology")
+    ]
     for place, row in enumerate(rows):
         ax.errorbar(
             row.difference,
@@ -156,18 +195,30 @@ def show_report(ax, report):
         )
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     ax.set_yticks(range(len(rows)), [row.method.replace(", ", ",\n") for row in rows], fontsize=8)
-    ax.set(title="temperature: bits behind", xlabel="with 95 % intervals", ylim=(-0.5, len(rows) - 0.5))
+    ax.set(
+        title="temperature: bits behind",
+        xlabel="with 95 % intervals",
+        ylim=(-0.5, len(rows) - 0.5),
+    )
 
 
 def show_rain(ax, found):
     edges = np.linspace(0.0, 1.0, 6)
-    parts = found[["log_score_occurrence", "log_score_amount"]].groupby_bins(found.chance, edges).mean()
+    parts = (
+        found[["log_score_occurrence", "log_score_amount"]]
+        .groupby_bins(found.chance, edges)
+        .mean()
+    )
     middles, bottom = 0.5 * (edges[1:] + edges[:-1]), np.zeros(edges.size - 1)
     for colour, name in zip(COLOURS, ("occurrence", "amount"), strict=False):
         part = parts[f"log_score_{name}"].values
         ax.bar(middles, part, bottom=bottom, color=colour, label=name, width=0.17)
         bottom += part
-    ax.set(title="rain: the two parts of the score", xlabel="forecast chance of rain", ylabel="mean score (bits)")
+    ax.set(
+        title="rain: the two parts of the score",
+        xlabel="forecast chance of rain",
+        ylabel="mean score (bits)",
+    )
     ax.legend(frameon=False, fontsize=8)
 
 
@@ -183,8 +234,13 @@ def main(folder):
         print(f"{name:<7} {float(found[name].mean()):.3f} bits on {late.time.size} later days")
     draw(found, report)
     # The same densities for people who do not write Python: the chance of more than 20 °C, and quantiles.
-    arguments = f"{path} --var t2m --method amortized:{models[0]} --above 293.15 --quantiles 0.1,0.5,0.9"
-    app(["ensemble", *arguments.split(), "--out", str(folder / "warm.zarr"), "--overwrite"], standalone_mode=False)
+    arguments = (
+        f"{path} --var t2m --method amortized:{models[0]} --above 293.15 --quantiles 0.1,0.5,0.9"
+    )
+    app(
+        ["ensemble", *arguments.split(), "--out", str(folder / "warm.zarr"), "--overwrite"],
+        standalone_mode=False,
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,12 @@ def smooth_noise(size):
     """Noise with a correlation length of several cells."""
     noise = rng.normal(size=(size, lat.size, lon.size))
     for _ in range(30):
-        noise = 0.25 * (np.roll(noise, 1, 1) + np.roll(noise, -1, 1) + np.roll(noise, 1, 2) + np.roll(noise, -1, 2))
+        noise = 0.25 * (
+            np.roll(noise, 1, 1)
+            + np.roll(noise, -1, 1)
+            + np.roll(noise, 1, 2)
+            + np.roll(noise, -1, 2)
+        )
     return noise / noise.std()
 
 
@@ -30,13 +35,19 @@ print(members.shape)
 
 counted = np.mean(members < 0.0, axis=-1)
 smooth = ensembles.probabilities(members, 0.0)
-print(f"probability 0 in {np.mean(counted == 0):.0%} of cells by counting, in {np.mean(smooth == 0):.0%} by densities")
+print(
+    f"probability 0 in {np.mean(counted == 0):.0%} of cells by counting, in {np.mean(smooth == 0):.0%} by densities"
+)
 
 # %%
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
-for ax, (title, values) in zip(axes, {"share of members": counted, "density": smooth}.items(), strict=True):
-    image = ax.pcolormesh(lon, lat, values, cmap="Blues", vmin=0, vmax=1, shading="nearest", rasterized=True)
+for ax, (title, values) in zip(
+    axes, {"share of members": counted, "density": smooth}.items(), strict=True
+):
+    image = ax.pcolormesh(
+        lon, lat, values, cmap="Blues", vmin=0, vmax=1, shading="nearest", rasterized=True
+    )
     ax.contour(lon, lat, values, [0.05, 0.5, 0.95], colors="0.3", linewidths=0.8)
     ax.set(title=title, xlabel="longitude")
 axes[0].set_ylabel("latitude")

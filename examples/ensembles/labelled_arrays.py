@@ -13,14 +13,22 @@ import xarray as xr
 import amortized_kde.integrations.xarray  # noqa: F401  (registers .akde)
 
 rng = np.random.default_rng(1)
-centre = 283.0 + 8.0 * np.sin(2 * np.pi * np.arange(120) / 120)[:, None] + rng.normal(0, 2, (120, 6))
+centre = (
+    283.0 + 8.0 * np.sin(2 * np.pi * np.arange(120) / 120)[:, None] + rng.normal(0, 2, (120, 6))
+)
 members = centre[..., None] + rng.normal(0.0, 1.5, (120, 6, 30))
 days = np.datetime64("2026-01-01", "ns") + np.arange(120) * np.timedelta64(1, "D")
 t2m = xr.DataArray(
-    members, dims=("time", "place", "number"), coords={"time": days}, name="t2m", attrs={"units": "K"}
+    members,
+    dims=("time", "place", "number"),
+    coords={"time": days},
+    name="t2m",
+    attrs={"units": "K"},
 ).chunk(time=40)
 seen = centre + rng.normal(0.0, 1.5, (120, 6)) - 273.15
-observed = xr.DataArray(seen, dims=("time", "place"), coords={"time": days}, attrs={"units": "degC"})
+observed = xr.DataArray(
+    seen, dims=("time", "place"), coords={"time": days}, attrs={"units": "degC"}
+)
 
 # %%
 # Observations in °C are converted to the forecasts' kelvin.

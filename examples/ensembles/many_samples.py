@@ -16,7 +16,10 @@ samples = np.full((100, sizes.size, sizes.max()), np.nan)
 for k, n in enumerate(sizes):
     samples[:, k, :n] = rng.normal(size=(100, n))
 
-bandwidths = {name: akde.bandwidth(samples, axis=-1, method=name) for name in ("amortized", "silverman", "lscv")}
+bandwidths = {
+    name: akde.bandwidth(samples, axis=-1, method=name)
+    for name in ("amortized", "silverman", "lscv")
+}
 print({name: found.shape for name, found in bandwidths.items()})
 
 # %%
@@ -27,7 +30,15 @@ figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for k, (name, found) in enumerate(bandwidths.items()):
     low, middle, high = np.quantile(found, [0.05, 0.5, 0.95], axis=0)
     x = sizes * 1.08 ** (k - 1)
-    ax.errorbar(x, middle, yerr=[middle - low, high - middle], fmt="o", capsize=3, color=f"C{k}", label=name)
+    ax.errorbar(
+        x,
+        middle,
+        yerr=[middle - low, high - middle],
+        fmt="o",
+        capsize=3,
+        color=f"C{k}",
+        label=name,
+    )
 ax.set(xscale="log", yscale="log", xlabel="n", ylabel="bandwidth, in standard deviations")
 ax.legend(frameon=False)
 plt.show()

@@ -23,8 +23,12 @@ members = np.abs(typical[:, None] + 0.7 * error[:, None] * rng.normal(size=(4000
 
 share = np.mean(members > GALE, axis=-1)
 print(f"Brier score, share of members  {np.mean((share - (observed > GALE)) ** 2):.4f}")
-print(f"Brier score, density           {ensembles.brier_scores(members, observed, GALE, bounds=BOUNDS).mean():.4f}")
-print(f"CRPS                           {ensembles.crps(members, observed, bounds=BOUNDS).mean():.3f} m/s")
+print(
+    f"Brier score, density           {ensembles.brier_scores(members, observed, GALE, bounds=BOUNDS).mean():.4f}"
+)
+print(
+    f"CRPS                           {ensembles.crps(members, observed, bounds=BOUNDS).mean():.3f} m/s"
+)
 gales = ensembles.threshold_weighted_crps(members, observed, (GALE, None), bounds=BOUNDS)
 print(f"CRPS of gales                  {gales.mean():.3f} m/s")
 
@@ -41,5 +45,9 @@ left.set_title("wind above 17.2 m/s")
 counts = ensembles.rank_histogram(members, observed)
 right.bar(np.arange(1, counts.size + 1), counts / counts.sum(), width=0.85)
 right.axhline(1.0 / counts.size, color="0.4", linewidth=0.8)
-right.set(xlabel="rank of the observation among 20 members", ylabel="relative frequency", title="too little spread")
+right.set(
+    xlabel="rank of the observation among 20 members",
+    ylabel="relative frequency",
+    title="too little spread",
+)
 plt.show()

@@ -43,7 +43,13 @@ for ax, (label, sample, shown) in zip(panels, cases, strict=True):
     ax.hist(sample, bins=45, density=True, color="0.88")
     for (name, method), colour in zip(METHODS.items(), ("#D55E00", "#0072B2"), strict=True):
         score = held_out(method, sample)
-        ax.plot(grid, np.exp(method(sample, grid)), color=colour, linewidth=2.2, label=f"{name}: {score:.3f} bits")
+        ax.plot(
+            grid,
+            np.exp(method(sample, grid)),
+            color=colour,
+            linewidth=2.2,
+            label=f"{name}: {score:.3f} bits",
+        )
         print(f"{label:<36}{name:<15}{score:.3f} bits")
     ax.set(xlabel=label, yticks=[], ylim=(0.0, 1.2 * ax.get_ylim()[1]))
     ax.legend(frameon=False, loc="upper left", ncols=2, fontsize=8, columnspacing=1)

@@ -24,9 +24,13 @@ figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 cases = (("waiting time (minutes)", waits, (0, None)), ("proportion", proportions, (0, 1)))
 for ax, (name, sample, bounds) in zip(panels, cases, strict=True):
     free, bounded = akde.fit(sample), akde.fit(sample, bounds=bounds)
-    grid = np.linspace(sample.min() - 0.2 * np.ptp(sample), sample.max() + 0.2 * np.ptp(sample), 1001)
+    grid = np.linspace(
+        sample.min() - 0.2 * np.ptp(sample), sample.max() + 0.2 * np.ptp(sample), 1001
+    )
     outside = bounded.pdf(grid) == 0.0
-    ax.fill_between(grid, free.pdf(grid), where=outside, color="C1", alpha=0.3, label="outside the bounds")
+    ax.fill_between(
+        grid, free.pdf(grid), where=outside, color="C1", alpha=0.3, label="outside the bounds"
+    )
     ax.plot(grid, free.pdf(grid), "C1--", label="no bounds")
     ax.plot(grid, bounded.pdf(grid), "C0", label=f"bounds={bounds}")
     ax.set(xlabel=name, ylabel="density", ylim=(0, None))

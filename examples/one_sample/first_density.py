@@ -12,7 +12,9 @@ import numpy as np
 
 import amortized_kde as akde
 
-x = np.loadtxt(files("amortized_kde") / "app/data/faithful.csv", delimiter=",", skiprows=1, usecols=0)
+x = np.loadtxt(
+    files("amortized_kde") / "app/data/faithful.csv", delimiter=",", skiprows=1, usecols=0
+)
 density = akde.fit(x, bounds=(0, None))
 print(density)
 
@@ -27,7 +29,9 @@ print(f"five draws: {density.sample(5, rng=1).round(1)}")
 # %%
 # Every point has its own bandwidth, narrow where the data are dense and wide where they are sparse.
 
-figure, (above, below) = plt.subplots(2, sharex=True, height_ratios=(2, 1), figsize=(7, 5), layout="constrained")
+figure, (above, below) = plt.subplots(
+    2, sharex=True, height_ratios=(2, 1), figsize=(7, 5), layout="constrained"
+)
 density.plot(above)
 density.plot_bandwidth(below)
 below.set_xlabel("duration of an eruption (minutes)")

@@ -13,7 +13,9 @@ import numpy as np
 
 import amortized_kde as akde
 
-x = np.loadtxt(files("amortized_kde") / "app/data/faithful.csv", delimiter=",", skiprows=1, usecols=0)
+x = np.loadtxt(
+    files("amortized_kde") / "app/data/faithful.csv", delimiter=",", skiprows=1, usecols=0
+)
 density = akde.fit(x, bounds=(0, None))
 
 parts = {

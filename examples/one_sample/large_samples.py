@@ -20,7 +20,9 @@ start = time.perf_counter()
 density = akde.fit(x)
 grid = density.ppf(np.linspace(0.0005, 0.9995, 1000))
 curve = density.pdf(grid)
-print(f"fit, 1000 quantiles and 1000 densities of {x.size:,} values: {time.perf_counter() - start:.1f} s")
+print(
+    f"fit, 1000 quantiles and 1000 densities of {x.size:,} values: {time.perf_counter() - start:.1f} s"
+)
 
 # %%
 # The peak at 2.5 is fifty times narrower than the rest. One bandwidth for both would blur it or make the

@@ -27,6 +27,12 @@ for prominence in (0.01, 0.05, 0.2):
 ax = density.plot(plt.subplots(figsize=(7, 4), layout="constrained")[1])
 ax.plot(modes.places, modes.heights, "v", color="C1")
 for mode in modes:
-    ax.annotate(f"{mode.mass:.0%}", (mode.place, mode.height), xytext=(0, 8), textcoords="offset points", ha="center")
+    ax.annotate(
+        f"{mode.mass:.0%}",
+        (mode.place, mode.height),
+        xytext=(0, 8),
+        textcoords="offset points",
+        ha="center",
+    )
 ax.set(xlabel="velocity (1000 km/s)", ylim=(0, 1.15 * modes.heights.max()))
 plt.show()

@@ -24,8 +24,16 @@ for method in ("amortized", "lscv", "sheather-jones"):
 grid = np.linspace(140.0, 200.0, 1201)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.hist(rounded, np.arange(139, 202, 2), density=True, color="0.9")
-ax.plot(grid, np.minimum(akde.fit(rounded, method="lscv").pdf(grid), 0.12), "C1", linewidth=0.8, label="lscv (cut)")
-ax.plot(grid, akde.fit(exact).pdf(grid), color="0.4", linestyle=":", label="default, exact values")
+ax.plot(
+    grid,
+    np.minimum(akde.fit(rounded, method="lscv").pdf(grid), 0.12),
+    "C1",
+    linewidth=0.8,
+    label="lscv (cut)",
+)
+ax.plot(
+    grid, akde.fit(exact).pdf(grid), color="0.4", linestyle=":", label="default, exact values"
+)
 ax.plot(grid, akde.fit(rounded).pdf(grid), "C0", linewidth=2, label="default, rounded values")
 ax.set(xlabel="height (cm)", ylabel="density")
 ax.legend(frameon=False)

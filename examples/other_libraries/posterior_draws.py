@@ -28,7 +28,9 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for ax, (name, draws) in zip(axes, posterior.items(), strict=True):
     density = akde.fit(draws.values.ravel(), bounds=bounds[name])
     low, high = density.interval(0.94, kind="highest-density")
-    print(f"{name:<6} mean {density.mean():.2f}, 94 % highest-density interval {low:.2f} to {high:.2f}")
+    print(
+        f"{name:<6} mean {density.mean():.2f}, 94 % highest-density interval {low:.2f} to {high:.2f}"
+    )
     density.plot(ax, band=0.94)
     ax.set(xlabel=name)
 plt.show()

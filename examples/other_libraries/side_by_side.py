@@ -46,13 +46,26 @@ def draw_seaborn(ax, x):
 
 
 def draw_seaborn_violins(ax, x):
-    for name, bw_method, style in (("default", "scott", THEIRS), ("amortized", bandwidth_factor(bounds=BOUNDS), OURS)):
-        seaborn.violinplot(x=x, y=[name] * len(x), bw_method=bw_method, gridsize=500, inner=None, ax=ax, **style)
+    for name, bw_method, style in (
+        ("default", "scott", THEIRS),
+        ("amortized", bandwidth_factor(bounds=BOUNDS), OURS),
+    ):
+        seaborn.violinplot(
+            x=x, y=[name] * len(x), bw_method=bw_method, gridsize=500, inner=None, ax=ax, **style
+        )
 
 
 def draw_matplotlib_violins(ax, x):
-    for position, bw_method, style in ((1, None, THEIRS), (0, bandwidth_factor(bounds=BOUNDS), OURS)):
-        options = {"orientation": "horizontal", "points": 500, "widths": 0.8, "showextrema": False}
+    for position, bw_method, style in (
+        (1, None, THEIRS),
+        (0, bandwidth_factor(bounds=BOUNDS), OURS),
+    ):
+        options = {
+            "orientation": "horizontal",
+            "points": 500,
+            "widths": 0.8,
+            "showextrema": False,
+        }
         violin = ax.violinplot(x, [position], bw_method=bw_method, **options)
         violin["bodies"][0].set(alpha=1.0, facecolor=style["color"])
     ax.set_yticks([1, 0], ["default", "amortized"])
@@ -70,7 +83,10 @@ def draw_kdepy(ax, x):
 
 
 def draw_sklearn(ax, x):
-    for estimator, style in ((KernelDensity(), THEIRS), (AmortizedKernelDensity(bounds=BOUNDS), OURS)):
+    for estimator, style in (
+        (KernelDensity(), THEIRS),
+        (AmortizedKernelDensity(bounds=BOUNDS), OURS),
+    ):
         ax.plot(GRID, np.exp(estimator.fit(x[:, None]).score_samples(GRID[:, None])), **style)
 
 
@@ -93,6 +109,8 @@ figure, axes = plt.subplots(4, 2, figsize=(9, 9), layout="constrained")
 for ax, (host, draw) in zip(axes.flat, HOSTS.items(), strict=True):
     draw(ax, x)
     ax.set(title=host, xlabel="", ylabel="", xlim=(0.0, 6.5))
-figure.suptitle("Old Faithful: duration of 272 eruptions (minutes). Grey: the host's default. Blue: amortized.")
+figure.suptitle(
+    "Old Faithful: duration of 272 eruptions (minutes). Grey: the host's default. Blue: amortized."
+)
 plt.show()
 print(f"bandwidth {akde.bandwidth(x, bounds=BOUNDS):.4f} minutes in seven hosts")

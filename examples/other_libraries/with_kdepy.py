@@ -25,7 +25,11 @@ print(f"largest difference to the direct sum: {np.abs(density - exact).max():.1e
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.hist(x, 120, density=True, color="0.9")
-ax.plot(*FFTKDE(kernel="gaussian", bw="silverman").fit(x).evaluate(2**12), color="0.6", label="bw='silverman'")
+ax.plot(
+    *FFTKDE(kernel="gaussian", bw="silverman").fit(x).evaluate(2**12),
+    color="0.6",
+    label="bw='silverman'",
+)
 ax.plot(grid, density, "C0", label="bw=akde.bandwidth(x)")
 ax.set(xlabel="x", ylabel="density", xlim=(-4, 6))
 ax.legend(frameon=False)

@@ -18,7 +18,9 @@ samples = [
 ]
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
-for ax, (title, method) in zip(axes, {"default": None, "amortized": bandwidth_factor()}.items(), strict=True):
+for ax, (title, method) in zip(
+    axes, {"default": None, "amortized": bandwidth_factor()}.items(), strict=True
+):
     ax.violinplot(samples, bw_method=method, points=400, showmedians=True)
     ax.set(title=title, xticks=[1, 2, 3], xticklabels=["normal", "two modes", "skewed"])
 plt.show()

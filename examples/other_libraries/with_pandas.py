@@ -23,7 +23,9 @@ print(table.describe().round(2))
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for ax, name in zip(axes, table.columns, strict=True):
     table[name].plot.kde(ax=ax, color="0.6", label="default")
-    table[name].plot.kde(ax=ax, bw_method=bandwidth_factor(bounds=(0, None)), label="bandwidth_factor()")
+    table[name].plot.kde(
+        ax=ax, bw_method=bandwidth_factor(bounds=(0, None)), label="bandwidth_factor()"
+    )
     ax.set(xlabel=f"{name} (minutes)")
     ax.legend(frameon=False)
 plt.show()

@@ -14,7 +14,9 @@ from scipy.stats import gaussian_kde
 import amortized_kde as akde
 from amortized_kde.integrations.scipy import bandwidth_factor
 
-x = np.loadtxt(files("amortized_kde") / "app/data/faithful.csv", delimiter=",", skiprows=1, usecols=0)
+x = np.loadtxt(
+    files("amortized_kde") / "app/data/faithful.csv", delimiter=",", skiprows=1, usecols=0
+)
 kde = gaussian_kde(x, bw_method=bandwidth_factor(bounds=(0, None)))
 print(
     f"bandwidth {np.sqrt(kde.covariance[0, 0]):.4f}, that of akde.bandwidth {akde.bandwidth(x, bounds=(0, None)):.4f}"

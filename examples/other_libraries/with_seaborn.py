@@ -14,12 +14,30 @@ import seaborn
 from amortized_kde.integrations.scipy import bandwidth_factor
 
 rng = np.random.default_rng(1)
-groups = {"narrow": rng.normal(0.0, 0.3, 150), "two modes": rng.choice([-2.0, 2.0], 150) + rng.normal(0, 0.4, 150)}
-table = pd.DataFrame([(name, value) for name, values in groups.items() for value in values], columns=["group", "x"])
+groups = {
+    "narrow": rng.normal(0.0, 0.3, 150),
+    "two modes": rng.choice([-2.0, 2.0], 150) + rng.normal(0, 0.4, 150),
+}
+table = pd.DataFrame(
+    [(name, value) for name, values in groups.items() for value in values], columns=["group", "x"]
+)
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True, sharey=True, layout="constrained")
-for ax, (title, method) in zip(axes, {"default": "scott", "amortized": bandwidth_factor()}.items(), strict=True):
-    seaborn.kdeplot(table, x="x", hue="group", bw_method=method, fill=True, common_norm=False, gridsize=500, ax=ax)
+figure, axes = plt.subplots(
+    1, 2, figsize=(9, 3.6), sharex=True, sharey=True, layout="constrained"
+)
+for ax, (title, method) in zip(
+    axes, {"default": "scott", "amortized": bandwidth_factor()}.items(), strict=True
+):
+    seaborn.kdeplot(
+        table,
+        x="x",
+        hue="group",
+        bw_method=method,
+        fill=True,
+        common_norm=False,
+        gridsize=500,
+        ax=ax,
+    )
     ax.set_title(title)
 plt.show()
 
@@ -27,7 +45,11 @@ plt.show()
 # Violins, in the same way:
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
-for ax, (title, method) in zip(axes, {"default": "scott", "amortized": bandwidth_factor()}.items(), strict=True):
-    seaborn.violinplot(table, x="group", y="x", bw_method=method, inner="quart", gridsize=300, ax=ax)
+for ax, (title, method) in zip(
+    axes, {"default": "scott", "amortized": bandwidth_factor()}.items(), strict=True
+):
+    seaborn.violinplot(
+        table, x="group", y="x", bw_method=method, inner="quart", gridsize=300, ax=ax
+    )
     ax.set_title(title)
 plt.show()

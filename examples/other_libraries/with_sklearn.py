@@ -20,7 +20,9 @@ X = np.random.default_rng(1).gamma(1.5, 2.0, 200)[:, np.newaxis]
 
 search = GridSearchCV(KernelDensity(), {"bandwidth": np.logspace(-1, 0.5, 30)}, cv=5).fit(X)
 ours = AmortizedKernelDensity(bounds=(0, None))
-print(f"KernelDensity, bandwidth {search.best_params_['bandwidth']:.2f}: {search.best_score_:.2f}")
+print(
+    f"KernelDensity, bandwidth {search.best_params_['bandwidth']:.2f}: {search.best_score_:.2f}"
+)
 print(f"AmortizedKernelDensity: {cross_val_score(ours, X, cv=5).mean():.2f}")
 
 # %%
@@ -29,8 +31,18 @@ print(f"AmortizedKernelDensity: {cross_val_score(ours, X, cv=5).mean():.2f}")
 grid = np.linspace(-2.0, 14.0, 801)[:, np.newaxis]
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.hist(X[:, 0], 40, density=True, color="0.9")
-ax.plot(grid, np.exp(search.best_estimator_.score_samples(grid)), color="0.6", label="KernelDensity, grid search")
-ax.plot(grid, np.exp(ours.fit(X).score_samples(grid)), "C0", label="AmortizedKernelDensity(bounds=(0, None))")
+ax.plot(
+    grid,
+    np.exp(search.best_estimator_.score_samples(grid)),
+    color="0.6",
+    label="KernelDensity, grid search",
+)
+ax.plot(
+    grid,
+    np.exp(ours.fit(X).score_samples(grid)),
+    "C0",
+    label="AmortizedKernelDensity(bounds=(0, None))",
+)
 ax.set(xlabel="x", ylabel="density")
 ax.legend(frameon=False)
 plt.show()

@@ -14,7 +14,9 @@ import numpy as np
 
 # The folder of results, from anywhere inside the repository.
 here = Path.cwd()
-RESULTS = next(folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir())
+RESULTS = next(
+    folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir()
+)
 with open(RESULTS / "gmm.csv", encoding="utf-8", newline="") as file:
     rows = list(csv.DictReader(file))
 methods = [name for name in dict.fromkeys(row["method"] for row in rows) if name != "truth"]

@@ -15,7 +15,9 @@ import amortized_kde as akde
 
 # The folder of results, from anywhere inside the repository.
 here = Path.cwd()
-RESULTS = next(folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir())
+RESULTS = next(
+    folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir()
+)
 
 
 def read(name):
@@ -25,7 +27,9 @@ def read(name):
 
 for name, card in akde.models().items():
     recipe = card["recipe"]
-    print(f"{name:<12} world {recipe['world']:<12} {card['last_step']:>6} steps of {recipe['batch']} tasks")
+    print(
+        f"{name:<12} world {recipe['world']:<12} {card['last_step']:>6} steps of {recipe['batch']} tasks"
+    )
 
 # %%
 # Scores of every step's own tasks, and of validation tasks that are never trained on.
@@ -35,7 +39,11 @@ figure, axes = plt.subplots(2, 2, figsize=(9, 6), layout="constrained")
 for ax, name in zip(axes.flat, names, strict=True):
     rows = read(name)
     ax.plot(
-        [int(r["step"]) for r in rows], [float(r["score"]) for r in rows], color="0.7", linewidth=0.7, label="training"
+        [int(r["step"]) for r in rows],
+        [float(r["score"]) for r in rows],
+        color="0.7",
+        linewidth=0.7,
+        label="training",
     )
     judged = [(int(r["step"]), float(r["validation"])) for r in rows if r["validation"]]
     ax.plot(*zip(*judged, strict=True), "C0.-", label="validation")

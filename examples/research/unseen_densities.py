@@ -13,7 +13,9 @@ import matplotlib.pyplot as plt
 
 # The folder of results, from anywhere inside the repository.
 here = Path.cwd()
-RESULTS = next(folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir())
+RESULTS = next(
+    folder / "results" for folder in (here, *here.parents) if (folder / "results").is_dir()
+)
 with open(RESULTS / "marron_wand.csv", encoding="utf-8", newline="") as file:
     rows = [row for row in csv.DictReader(file) if row["density"] == "all"]
 excess = {(row["method"], int(row["n"])): float(row["excess_bits"]) for row in rows}
@@ -30,7 +32,11 @@ for ax, n in zip(axes, (30, 256), strict=True):
     colours = ["C0" if method == "amortized" else "0.75" for method in methods]
     ax.barh(methods, values, color=colours)
     ax.bar_label(ax.containers[0], fmt="%.3f", padding=3, fontsize=8)
-    ax.set(title=f"n = {n}", xlabel="mean excess (bits)", xlim=(0, 3.2 * sorted(values)[len(values) // 2]))
+    ax.set(
+        title=f"n = {n}",
+        xlabel="mean excess (bits)",
+        xlim=(0, 3.2 * sorted(values)[len(values) // 2]),
+    )
 axes[0].invert_yaxis()
 plt.show()
 print(f"amortized at n = 256: {excess['amortized', 256]:.4f} bits")
