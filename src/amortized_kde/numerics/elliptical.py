@@ -204,7 +204,9 @@ def _bound_blocks(kernels: Kernels, at: Array, bounds: Array) -> float:
     d = at.shape[0]
     low, high = np.empty(d), np.empty(d)
     for j in range(d):
-        low[j], high[j] = at[j].min(), at[j].max()
+        low[j], high[j] = at[j, 0], at[j, 0]
+        for p in range(_TILE):
+            low[j], high[j] = min(low[j], at[j, p]), max(high[j], at[j, p])
     highest = -math.inf
     for block in range(bounds.size):
         square, along = 0.0, 0.0
@@ -266,10 +268,14 @@ def _add_block(exponents: Array, count: int, shifts: Array, sums: Array, highest
     for c in range(count):
         for p in range(_TILE):
             highest[p] = max(highest[p], exponents[c, p])
+    lowest, least = math.inf, math.inf
     for p in range(_TILE):
         sums[p] *= exp_nonpositive(max(shifts[p] - highest[p], LOWEST_EXPONENT))
         shifts[p] = highest[p]
+        lowest = min(lowest, shifts[p])
     for c in range(count):
         for p in range(_TILE):
             sums[p] += exp_nonpositive(max(exponents[c, p] - shifts[p], LOWEST_EXPONENT))
-    return shifts.min() + math.log(sums.min())
+    for p in range(_TILE):
+        least = min(least, sums[p])
+    return lowest + math.log(least)

@@ -53,7 +53,8 @@ def sum_kernels(places: Array, skip: Index, group: KernelGroup, out: Array) -> N
     for i in range(n):
         g = group.label[i]
         lengths[i] = _project(group, g, group.points, i, one)
-        projected[:, i] = one
+        for a in range(d):
+            projected[a, i] = one[a]
         heights[i] = group.weights[i] * math.exp(-0.5 * d * math.log(2.0 * math.pi) - 0.5 * group.log_dets[g])
     v, q = np.empty((group.centres.shape[0], d)), np.empty(group.centres.shape[0])
     for m in range(places.shape[0]):

@@ -133,14 +133,15 @@ def _maximise(x: Array, resp: Array, prior: Prior, part: Array, post: Posterior)
         for a in range(d):
             for b in range(d):
                 post.scatters[k, a, b] += pull * centre[a] * centre[b]
-    if prior.shared:
-        total_scatter = np.zeros((d, d))
-        for k in range(size):
-            total_scatter += post.scatters[k]
-        for k in range(size):
-            post.scatters[k] = total_scatter
+    # In loops: operations on whole arrays take seconds to compile.
+    for a in range(d):
+        for b in range(d):
+            total = 0.0
+            for k in range(size):
+                total += post.scatters[k, a, b]
+            for k in range(size):
+                post.scatters[k, a, b] = (total if prior.shared else post.scatters[k, a, b]) + prior.scatter[a, b]
     for k in range(size):
-        post.scatters[k] += prior.scatter
         post.log_dets[k] = _invert_factor(post.scatters[k], post.inverses[k])
 
 
@@ -148,9 +149,10 @@ def _maximise(x: Array, resp: Array, prior: Prior, part: Array, post: Posterior)
 def _expect(x: Array, counts: Array, prior: Prior, part: Array, logs: Array, top: Array, post: Posterior) -> float:
     """Write log-densities of all components, `parts` as for responsibilities of 1; return the total of counts."""
     d, n = x.shape
-    total = counts.sum()
+    total = 0.0
     for i in range(n):
         top[i] = -math.inf
+        total += counts[i]
     for k in range(logs.shape[0]):
         # The mode of the covariance's posterior.
         scale = prior.dof + d + 2.0 + (total if prior.shared else post.counts[k])
@@ -183,13 +185,15 @@ def fit_mixture(
     """
     size, n = resp.shape
     logs, top, mass, part = np.empty((size, n)), np.empty(n), np.empty(n), np.empty(n)
-    last = -math.inf
-    found = -math.inf
+    last, found, is_done = -math.inf, -math.inf, False
     for k in range(size):
         for i in range(n):
             post.parts[k, i] = resp[k, i]
-    for _ in range(iterations):
+    for step in range(iterations + 1):
+        # The only call, since each is compiled anew.
         _maximise(x, resp, prior, part, post)
+        if is_done or step == iterations:
+            break
         total = _expect(x, counts, prior, part, logs, top, post)
         for i in range(n):
             mass[i] = 0.0
@@ -205,10 +209,8 @@ def fit_mixture(
             for i in range(n):
                 resp[k, i] = logs[k, i] * mass[i]
                 post.parts[k, i] *= resp[k, i]
-        if found - last < tolerance * total:
-            break
+        is_done = found - last < tolerance * total
         last = found
-    _maximise(x, resp, prior, part, post)
     return found
 
 
@@ -267,7 +269,9 @@ def leave_one_out(
     Responsibilities of the others stay as they are, so that nothing is fitted again.
     """
     size, d = post.means.shape
-    total = counts.sum()
+    total = 0.0
+    for i in range(counts.size):
+        total += counts[i]
     for row in range(chosen.size):
         i = chosen[row]
         left = total - counts[i]
