@@ -110,17 +110,23 @@ def plot_bandwidths(density: "KernelDensity", ax: Any) -> Any:
     size = 4.0 if points.size <= MOST_TICKS else 1.5
     (dots,) = ax.plot(points, bandwidths, ".", markersize=size, alpha=0.6, label="at each point")
     ax.axhline(overall, color=dots.get_color(), linewidth=1.2, linestyle="--", label=f"overall, {overall:.3g}")
-    ax.set_yscale("log")
-    # A logarithmic axis has labelled ticks if it spans a decade.
-    middle = np.sqrt(bandwidths.min()) * np.sqrt(bandwidths.max())
-    ax.update_datalim([(points[0], middle / 3.2), (points[0], middle * 3.2)])
-    ax.autoscale_view()
+    _logarithmic(ax)
     draw_bounds(ax, [bound for bound in density.bounds if bound is not None])
     ax.set_ylabel("bandwidth")
     if own_axes:
         despine(ax)
     ax.legend(frameon=False, fontsize=9)
     return ax
+
+
+def _logarithmic(ax: Any) -> None:
+    """Make the second axis logarithmic, with numbers that can be read where it spans less than a decade."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def draw_comparison(
