@@ -58,7 +58,8 @@ html_theme_options = {
     "footer_start": [],
     "footer_end": [],
 }
-html_sidebars = {"index": []}
+# These have no pages beside them.
+html_sidebars = {"index": [], "start": []}
 pygments_style = "default"
 
 # Lines with a prompt are copied without it, output is not copied.
