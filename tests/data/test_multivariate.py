@@ -90,7 +90,7 @@ def test_a_column_is_a_sample():
 def test_missing_rows_can_be_omitted():
     x = X.copy()
     x[4, 1] = x[9, 0] = np.nan
-    with pytest.raises(InvalidSampleError, match=r"row 4, column 'x1' \(2 such rows in all\).*nan=\"omit\""):
+    with pytest.raises(InvalidSampleError, match=r"row 4, column 'x1' \(2 of 20 rows in all\).*nan=\"omit\""):
         read_multivariate(x)
     np.testing.assert_array_equal(read_multivariate(x, nan="omit").values, sorted_rows(np.delete(x, [4, 9], axis=0)))
 
@@ -99,7 +99,11 @@ LINE = np.linspace(0.0, 1.0, 20)
 BAD = {
     "SciPy's (d, n)": (X.T, InvalidSampleError, r"\(3, 20\).*as in SciPy, pass x\.T.*axis="),
     "one column": (X[:, :1], InvalidSampleError, r"\(20, 1\).*x\[:, 0\]"),
-    "too many columns": (np.ones((20, 9)), InvalidSampleError, "9 columns.*at most 8"),
+    "one column in a list": ([LINE], InvalidSampleError, r"one column; pass that, x\[0\]"),
+    "SciPy's (d, n) in lists": (X.T.tolist(), InvalidSampleError, r"pass np\.transpose\(x\)"),
+    "few rows as arrays": (list(X[:5]), InvalidSampleError, r"\(3, 5\).*if these are rows, pass np\.array\(x\)"),
+    "too many columns": (np.ones((20, 9)), InvalidSampleError, "9 columns.*at most 8.*choose some.*axis="),
+    "too many rows and columns": (np.ones((9, 20)), InvalidSampleError, "needs at least 21 rows; for the bandwidths"),
     "as many rows as columns": (X[:3], InvalidSampleError, "at least 4 rows"),
     "constant": (np.stack([LINE, 0 * LINE + 2], 1), DegenerateSampleError, "column 'x1' of x is constant"),
     "collinear": (
@@ -115,11 +119,22 @@ BAD = {
     "equal rows": (np.ones((20, 3)), DegenerateSampleError, "all 20 rows of x are equal"),
     "all missing": (np.full((20, 3), np.nan), InvalidSampleError, "every row of x has a missing value"),
     "infinite": (np.where(X[5, 1] == X, np.inf, X), InvalidSampleError, "inf in row 5 of column 'x1'"),
-    "three axes": (np.ones((4, 5, 6)), InvalidSampleError, r"not \(n, d\).*axis=.*d columns"),
+    "three axes": (np.ones((4, 5, 6)), InvalidSampleError, r"not \(n, d\).*d columns.*axis="),
     "unequal columns": ((LINE, LINE[:5]), InvalidSampleError, "'x0' and 'x1' of x have 20 and 5 values"),
     "rows as arrays": (list(X), InvalidSampleError, "20 columns.*np.array"),
     "text": ([["a", "b"], ["c", "d"]], InvalidSampleError, "must hold real numbers, not text"),
-    "two names": (pd.DataFrame(X[:, :2], columns=["a", "a"]), InvalidSampleError, "same name"),
+    "text in one column": (pd.DataFrame({"a": LINE, "b": "x"}), InvalidSampleError, r"x\['b'\]\[0\] is 'x'"),
+    "unequal rows": ([[1, 2], [3], [4, 5]], InvalidSampleError, "rows 0 and 1 of x have lengths 2 and 1"),
+    "numbers among rows": ([[1, 2], 3.0, [4, 5]], InvalidSampleError, "rows 0 and 1 of x have lengths 2 and 1"),
+    "two names": (pd.DataFrame(X[:, :2], columns=["a", "a"]), InvalidSampleError, "two columns with the name 'a'"),
+    "two keys of one name": ({1: LINE, "1": X[:, 0]}, InvalidSampleError, "two columns with the name '1'"),
+    "nearly collinear": (
+        np.stack([LINE, LINE + 1e-8 * X[:, 0]], 1),
+        DegenerateSampleError,
+        "'x0' and 'x1' of x are collinear",
+    ),
+    "tiny": (1e-200 * X, InvalidSampleError, "column 'x0' of x has a spread of about .*e-200.*other units"),
+    "huge": (X * [1.0, 1e200, 1.0], InvalidSampleError, r"column 'x1' of x has a spread of about .*e\+\d+, of which"),
     "no rows": (np.empty((0, 2)), InvalidSampleError, "empty"),
 }
 
@@ -135,11 +150,29 @@ def test_bad_samples_get_one_sentence(name, act):
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [([1.0], r"weights have shape \(1,\)"), (np.zeros(20), "all weights are zero"), (-LINE, "not negative")],
+    [
+        ([1.0], r"weights have shape \(1,\), but x has 20 rows"),
+        (np.zeros(20), "all weights are zero"),
+        (-LINE, "not negative"),
+    ],
 )
 def test_bad_weights_get_one_sentence(weights, message):
     with pytest.raises(InvalidSampleError, match=message):
         akde.fit(X, weights=weights)
+
+
+def test_too_few_rows_that_count_get_one_sentence():
+    with pytest.raises(InvalidSampleError, match=r"3 rows without missing values or weights of zero.*at least 4"):
+        akde.fit(X, weights=np.repeat([1.0, 0.0], [3, 17]))
+    with pytest.raises(InvalidSampleError, match=r"3 rows without missing values or weights of zero.*at least 4"):
+        akde.fit(np.where(np.arange(20)[:, None] < 3, X, np.nan), nan="omit")
+
+
+@pytest.mark.parametrize("method", ["scott", "lcv", "amortized"])
+@pytest.mark.parametrize("scale", [1e-130, 1e130])
+def test_scales_that_are_allowed_work(method, scale):
+    d, tiny = akde.fit(X, method=method), akde.fit(scale * X, method=method)
+    np.testing.assert_allclose(tiny.logpdf(scale * X) + 3.0 * np.log(scale), d.logpdf(X), atol=1e-6)
 
 
 def test_bounds_by_place_and_by_name():

@@ -20,7 +20,6 @@ from amortized_kde.data.reading import (
     check_nan,
     read_bounds,
     read_numbers,
-    read_weights,
     relative_weights,
 )
 from amortized_kde.data.sample import Sample, effective_size, normalised
@@ -29,8 +28,12 @@ from amortized_kde.errors import DegenerateSampleError, InvalidBoundsError, Inva
 
 # The models are trained up to this many variables, and no kernel estimate is of use above.
 MOST_VARIABLES = 8
-# Columns are collinear if one of them, in units of its spread, is a combination of the others to this accuracy.
-_COLLINEAR = 1e-9
+# Columns are collinear if one of them, in units of its spread, is a combination of the others to this accuracy; the
+# covariance has its square, which must stay above the rounding of float64.
+_COLLINEAR = 1e-7
+# Squares of larger and smaller differences could overflow or underflow.
+_SMALLEST_REACH, _LARGEST_REACH = 1e-140, 1e140
+_MANY_SAMPLES = "for the bandwidths of many samples of one variable call bandwidth with axis="
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,16 +105,17 @@ def read_multivariate(x: Any, *, weights: Any = None, nan: Nan = "raise", what: 
     """
     check_nan(nan)
     values, names = _read_columns(x, what)
-    _check_shape(values, what)
+    _check_shape(values, what, x)
     n, d = values.shape
-    relative = np.ones(n) if weights is None else relative_weights(read_weights(weights, (n,)))
+    relative = np.ones(n) if weights is None else relative_weights(_read_row_weights(weights, n, what))
     kept = _present_rows(values, names, nan, what) & (relative > 0.0)
     if not kept.any():
         raise InvalidSampleError("all weights are zero; at least one must be positive.")
     values, relative = values[kept], relative[kept]
     if len(values) <= d:
         raise InvalidSampleError(
-            f"{what} has {len(values)} rows of {d} variables; a density in {d} dimensions needs at least {d + 1} rows."
+            f"{what} has {len(values)} rows without missing values or weights of zero; a density in {d} dimensions "
+            f"needs at least {d + 1}."
         )
     # The result must not depend on the order of rows; ties are ordered by weight.
     order = np.lexsort((relative, *values.T[::-1]))
@@ -121,12 +125,19 @@ def read_multivariate(x: Any, *, weights: Any = None, nan: Nan = "raise", what: 
     return MultivariateSample(values, None if equal else normalised(relative, np.array([0, relative.size])), names)
 
 
+def _read_row_weights(weights: Any, n: int, what: str) -> Array:
+    array = read_numbers(weights, "weights")
+    if array.shape != (n,):
+        raise InvalidSampleError(
+            f"weights have shape {array.shape}, but {what} has {n} rows; give one weight for each row."
+        )
+    return array
+
+
 def _read_columns(x: Any, what: str) -> tuple[Array, tuple[str, ...]]:
     """The numbers (n, d), and the names of the columns."""
     columns = getattr(x, "columns", None)
     if columns is not None and hasattr(x, "to_numpy"):
-        if len(set(map(str, columns))) < len(columns):
-            raise InvalidSampleError(f"{what} has two columns of the same name; rename one of them.")
         return _joined([(str(name), x[name]) for name in columns], what)
     if isinstance(x, Mapping):
         return _joined([(str(name), column) for name, column in x.items()], what)
@@ -135,10 +146,25 @@ def _read_columns(x: Any, what: str) -> tuple[Array, tuple[str, ...]]:
     ):
         names = [getattr(column, "name", None) for column in x]
         given = all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
-        _check_count(len(x), what, "; if these are rows, join them with np.array")
+        if len(x) == 1:
+            raise InvalidSampleError(f"{what} has one column; pass that, {what}[0], for its density.")
+        _check_count(len(x), what, "if these are rows, join them with np.array")
         return _joined([(str(names[j]) if given else f"x{j}", column) for j, column in enumerate(x)], what)
+    if isinstance(x, (list, tuple)):
+        _check_rows(x, what)
     values = read_numbers(x, what)
     return values, tuple(f"x{j}" for j in range(values.shape[-1])) if values.ndim == 2 else ()
+
+
+def _check_rows(x: Sequence[Any], what: str) -> None:
+    """Raise `InvalidSampleError` unless all rows of nested lists have the same length."""
+    lengths = [len(row) if _is_sequence(row) else 1 for row in x]
+    for i, length in enumerate(lengths):
+        if length != lengths[0]:
+            raise InvalidSampleError(
+                f"rows 0 and {i} of {what} have lengths {lengths[0]} and {length}; all rows need a value for every "
+                f"variable, and {_MANY_SAMPLES}-1."
+            )
 
 
 def _joined(columns: Sequence[tuple[str, Any]], what: str) -> tuple[Array, tuple[str, ...]]:
@@ -146,6 +172,10 @@ def _joined(columns: Sequence[tuple[str, Any]], what: str) -> tuple[Array, tuple
         name = columns[0][0]
         raise InvalidSampleError(f"{what} has one column, {name!r}; pass that, {what}[{name!r}], for its density.")
     _check_count(len(columns), what)
+    names = tuple(name[:LONGEST_NAME] for name, _ in columns)
+    twice = [name for j, name in enumerate(names) if name in names[:j]]
+    if twice:
+        raise InvalidSampleError(f"{what} has two columns with the name {twice[0][:100]!r}; rename one of them.")
     read = [read_numbers(column, f"{what}[{name!r}]") for name, column in columns]
     for (name, _), column in zip(columns, read, strict=True):
         if column.ndim != 1:
@@ -155,37 +185,49 @@ def _joined(columns: Sequence[tuple[str, Any]], what: str) -> tuple[Array, tuple
                 f"columns {columns[0][0]!r} and {name!r} of {what} have {read[0].size} and {column.size} values; "
                 "all columns need the same number."
             )
-    return np.stack(read, axis=1), tuple(name[:LONGEST_NAME] for name, _ in columns)
+    return np.stack(read, axis=1), names
 
 
-def _check_count(count: int, what: str, hint: str = "") -> None:
+def _check_count(count: int, what: str, hint: str = _MANY_SAMPLES) -> None:
     if count > MOST_VARIABLES:
         raise InvalidSampleError(
-            f"{what} has {count} columns; a density has at most {MOST_VARIABLES} variables{hint or '; choose some'}."
+            f"{what} has {count} columns, and a density at most {MOST_VARIABLES} variables; choose some, or {hint}."
         )
 
 
-def _check_shape(values: Array, what: str) -> None:
+def _check_shape(values: Array, what: str, x: Any) -> None:
+    """Raise `InvalidSampleError` unless there are enough rows, and neither too few nor too many columns."""
     shape = values.shape
     if values.ndim != 2:
         raise InvalidSampleError(
-            f"{what} has shape {shape}, not (n, d); for many one-dimensional samples call bandwidth with axis=, and "
-            "for one sample in d dimensions pass an array with n rows and d columns."
+            f"{what} has shape {shape}, not (n, d); for one sample in d dimensions pass an array with n rows and d "
+            f"columns, and {_MANY_SAMPLES}."
         )
     n, d = shape
     if n == 0 or d == 0:
         raise InvalidSampleError(f"{what} is empty; a density in d dimensions needs at least d + 1 rows.")
     if d == 1:
+        place = f", {what}[:, 0]," if hasattr(x, "shape") else ""
         raise InvalidSampleError(
-            f"{what} has shape {shape}: one variable; pass the column itself, {what}[:, 0], for its density."
+            f"{what} has shape {shape}: one variable; pass the column itself{place} for its density."
         )
     if n <= d:
-        turned = f"; if variables are in rows, as in SciPy, pass {what}.T" if 2 <= n <= MOST_VARIABLES and d > n else ""
         raise InvalidSampleError(
-            f"{what} has shape {shape}: {n} rows of {d} variables, and a density in {d} dimensions needs at least "
-            f"{d + 1} rows{turned}; for the bandwidths of many samples call bandwidth with axis=."
+            f"{what} has shape {shape}: a density in {d} dimensions needs at least {d + 1} rows"
+            f"{_turned(x, n, d, what)}; {_MANY_SAMPLES}."
         )
     _check_count(d, what)
+
+
+def _turned(x: Any, n: int, d: int, what: str) -> str:
+    """What to do if rows and columns are the wrong way round."""
+    if not 2 <= n <= MOST_VARIABLES or n == d or isinstance(x, Mapping):
+        return ""
+    if len(x) == d:
+        # Arrays in a list were read as columns.
+        return f"; if these are rows, pass np.array({what})"
+    other = f"{what}.T" if hasattr(x, "T") else f"np.transpose({what})"
+    return f"; if variables are in rows, as in SciPy, pass {other}"
 
 
 def _present_rows(values: Array, names: tuple[str, ...], nan: Nan, what: str) -> Any:
@@ -205,7 +247,8 @@ def _present_rows(values: Array, names: tuple[str, ...], nan: Nan, what: str) ->
         row = int(np.argmax(rows))
         column = names[int(np.argmax(missing[row]))]
         raise InvalidSampleError(
-            f"{what} has a missing value (NaN) in row {row}, column {column!r} ({int(rows.sum())} such rows in all); "
+            f"{what} has a missing value (NaN) in row {row}, column {column!r} "
+            f"({int(rows.sum())} of {len(rows)} rows in all); "
             'remove them or pass nan="omit".'
         )
     return ~rows
@@ -222,7 +265,14 @@ def _check_spread(values: Array, names: tuple[str, ...], what: str) -> None:
         raise DegenerateSampleError(f"column {constant[0]!r} of {what} is constant; leave it out.")
     # Halves, so that no difference overflows.
     away = 0.5 * values - np.mean(0.5 * values, axis=0)
-    away /= np.abs(away).max(axis=0)
+    reach = np.abs(away).max(axis=0)
+    for name, farthest in zip(names, reach, strict=True):
+        if not _SMALLEST_REACH < farthest < _LARGEST_REACH:
+            raise InvalidSampleError(
+                f"column {name!r} of {what} has a spread of about {farthest:.0e}, of which the square cannot be "
+                "computed; give it in other units."
+            )
+    away /= reach
     away /= np.sqrt(np.mean(away * away, axis=0))
     triangle = np.linalg.qr(away / math.sqrt(len(away)), mode="r")
     _, singular, directions = np.linalg.svd(triangle)
