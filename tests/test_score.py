@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from amortized_kde import KernelDensity, log_score
-from amortized_kde.errors import InvalidSampleError
+from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.score import (
     expected_score_by_draws,
     expected_score_under_normal,
@@ -47,6 +47,11 @@ def test_bits_at_outcomes_in_their_shape(density):
     assert log_score(KernelDensity([0.0], bandwidth=1.0), 0.0) == pytest.approx(
         log_score(KernelDensity([0.0], bandwidth=0.5), 0.0) + 1.0, abs=1e-15
     )
+
+
+def test_the_density_comes_first(density):
+    with pytest.raises(InvalidParameterError, match="first argument must be a density, not of type ndarray"):
+        log_score(np.ones(3), density)
 
 
 def test_outcomes_that_are_not_numbers(density):

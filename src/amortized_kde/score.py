@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from amortized_kde._types import Array
 from amortized_kde.data.reading import read_numbers, read_weights, relative_weights
 from amortized_kde.data.sample import effective_size
-from amortized_kde.errors import InvalidSampleError
+from amortized_kde.errors import InvalidParameterError, InvalidSampleError
 from amortized_kde.numerics.floats import quiet
 
 __all__ = [
@@ -68,6 +68,8 @@ def log_score(density: HasLogDensity, outcomes: ArrayLike) -> Any:
     >>> round(log_score(KernelDensity([0.0], bandwidth=1.0), 0.0), 4)
     1.3257
     """
+    if not hasattr(density, "logpdf"):
+        raise InvalidParameterError(f"the first argument must be a density, not of type {type(density).__name__}.")
     values = density.logpdf(read_numbers(outcomes, "outcomes"))
     return -values / LN2
 

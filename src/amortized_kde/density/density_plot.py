@@ -124,8 +124,8 @@ def _named(densities: Any) -> list[tuple[str | None, "KernelDensity"]]:
         found = [(None, densities)]
     wrong = [density for _, density in found if not hasattr(density, "local_bandwidths")]
     if wrong or not found:
-        what = f"not a {type(wrong[0]).__name__}" if wrong else "at least one"
-        raise InvalidParameterError(f"plot draws densities, such as those that fit returns, {what}.")
+        what = f"this is of type {type(wrong[0]).__name__}; fit data first" if wrong else "there is none"
+        raise InvalidParameterError(f"plot draws densities, such as those that fit returns, but {what}.")
     return found
 
 
