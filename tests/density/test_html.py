@@ -3,6 +3,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+import amortized_kde as akde
 from amortized_kde.density.html import density_html
 
 GRID = np.linspace(-1.0, 3.0, 201)
@@ -76,3 +77,11 @@ def test_the_band_is_shaded_twice():
 def test_colours_are_those_of_the_text_around():
     assert set(re.findall(r'(?:fill|stroke)="([^"]*)"', html())) == {"currentColor", "none"}
     assert len(html().encode()) < 10_000
+
+
+def test_the_data_fill_the_picture_of_a_density():
+    x = np.random.default_rng(0).gamma(3.0, size=120)
+    page = drawn(akde.fit(x, bounds=(0, None))._repr_html_())
+    left, right = (float(text.text) for text in page.iter("{http://www.w3.org/2000/svg}text"))
+    assert left == 0.0
+    assert x.max() <= right < 1.1 * x.max()

@@ -145,15 +145,15 @@ def _curve(density: "KernelDensity", label: str | None, count: int, band: float 
         ends = tuple(np.clip(density.interval(float(band)), wide[0], wide[-1]))
         wide = np.union1d(wide, ends)
     heights = density.pdf(wide)
-    return _Curve(density, label, wide, heights, _view(wide, heights, density.points[[0, -1]], log=log), ends)
+    return _Curve(density, label, wide, heights, visible(wide, heights, density.points[[0, -1]], log=log), ends)
 
 
-def _view(grid: Array, heights: Array, data: Array, *, log: bool) -> slice:
-    """Which arguments to show, given the first and the last value of the data."""
+def visible(grid: Array, heights: Array, data: Array, *, log: bool = False) -> slice:
+    """Return which arguments to show, given the first and the last value of the data."""
     away = np.maximum(data[0] - grid, grid - data[1])
     least = _LOG if log else np.where(away <= 0.5 * (data[1] - data[0]), _NEAR, _FAR)
-    visible = np.flatnonzero((away <= 0.0) | (heights >= least * heights.max()))
-    return slice(visible[0], visible[-1] + 1)
+    shown = np.flatnonzero((away <= 0.0) | (heights >= least * heights.max()))
+    return slice(shown[0], shown[-1] + 1)
 
 
 def _draw(ax: Any, curve: _Curve, floor: float, fill: bool | float, style: dict[str, Any]) -> Any:

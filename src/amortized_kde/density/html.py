@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from amortized_kde._types import Array
+from amortized_kde.density.density_plot import visible
 
 if TYPE_CHECKING:
     from amortized_kde.density.kernel_density import KernelDensity
@@ -25,7 +26,9 @@ _MARGIN, _FLOOR = 4.0, 94.0
 def describe(density: "KernelDensity") -> str:
     """Return the curve, shaded inside the central 90 % interval, and a table of a density's properties."""
     low, median, high = density.ppf([0.05, 0.5, 0.95])
-    grid = np.union1d(curve_grid(density), np.clip([low, high], *density.grid(2)))
+    wide = curve_grid(density)
+    ends = wide[visible(wide, density.pdf(wide), density.points[[0, -1]])][[0, -1]]
+    grid = np.union1d(wide[(wide >= ends[0]) & (wide <= ends[1])], np.clip([low, high], *ends))
     facts = {
         "n": density.points.size,
         "method": density.method,
