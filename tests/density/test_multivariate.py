@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 import amortized_kde as akde
 from amortized_kde.data.support import OPEN
-from amortized_kde.density import KernelDensity
+from amortized_kde.density import KernelDensity, multivariate_plot
 from amortized_kde.density.components import Components, Part
 from amortized_kde.density.multivariate import MultivariateDensity
 from amortized_kde.density.scores import FARTHEST, NormalScores
@@ -88,6 +88,26 @@ def test_marginal_and_conditional_of_one_component(dof):
     np.testing.assert_allclose(given.logpdf(at), joint.logpdf(points) - below, atol=1e-11)
     two = d.conditional({"b": 1.0})
     assert (two.names, two.dimension) == (("a", "c"), 2)
+
+
+def test_a_t_component_without_moments():
+    np.testing.assert_allclose(normal(2.5).cov(), 5.0 * COVARIANCE)
+    np.testing.assert_array_equal(normal(1.5).cov(), np.where(np.eye(3) > 0.0, np.inf, np.nan))
+    np.testing.assert_allclose(normal(1.5).mean(), MEAN)
+    assert np.isnan(normal(1.0).mean()).all()
+    assert normal(1.5).marginal(0).std() == math.inf
+
+
+def test_quantiles_and_levels_of_very_many_components():
+    """With fewer arguments in the table and fewer draws than for few components."""
+    n = 70_000
+    means = norm.ppf((np.arange(n) + 0.5) / n)[:, None] * [1.0, -1.0]
+    d = of(Components.gaussian(np.full(n, 1.0 / n), means, 0.1 * np.eye(2)), names=("a", "b"))
+    margin, p = d.marginal("a"), np.array([1e-9, 0.01, 0.5, 0.999])
+    np.testing.assert_allclose(margin.ppf(p[1:]), math.sqrt(1.01) * norm.ppf(p[1:]), atol=1e-3)
+    np.testing.assert_allclose(margin.cdf(margin.ppf(p)), p, rtol=1e-12)
+    law = multivariate_normal([0.0, 0.0], [[1.01, -1.0], [-1.0, 1.01]])
+    assert d.hdr_level(0.5) == pytest.approx(0.5 * law.pdf([0.0, 0.0]), rel=0.05)
 
 
 def test_a_box_has_the_probability_of_scipy():
@@ -214,9 +234,20 @@ def test_pictures():
     panels = d.plot(Figure(), count=20)
     assert panels.shape == (3, 3)
     assert panels[2, 0].get_xlabel() == "a"
+    rugs = pair.plot(Figure().add_subplot(), points="rug", fill=False, count=40)
+    # Ticks below and at the left, contours, and no dots.
+    assert len(rugs.collections) == 3
+    assert not rugs.lines
+    with pytest.raises(InvalidParameterError, match='True, False or "rug"'):
+        pair.plot(Figure().add_subplot(), points="dots")
     with pytest.raises(InvalidParameterError, match="3 x 3 axes"):
         d.plot(Figure().add_subplot())
     with pytest.raises(InvalidParameterError, match="between 0 and 1"):
         pair.plot(Figure().add_subplot(), levels=[2.0])
+    low, high = multivariate_plot.view(pair, 0)
+    assert pair.marginal(0).cdf(low) < 0.005
+    assert pair.marginal(0).sf(high) < 0.005
+    # The grid ends inside of a bound, where a density can be infinite.
+    assert 0.0 < multivariate_plot.view(scored(), 0)[0] < 0.01
     axis = pair.marginal(0).plot(Figure().add_subplot())
     assert axis.get_xlabel() == "x0"

@@ -27,8 +27,11 @@ from amortized_kde.numerics.floats import quiet
 
 # Numbers in one array of components and arguments.
 _CHUNK = 1 << 22
-# Arguments at which a margin is tabulated to bracket quantiles, and to find modes.
-_TABLE, _FINE = 512, 4096
+# Arguments at which a margin is tabulated to bracket quantiles, fewer if there are many components: tables have at most
+# this many products of both.
+_TABLE, _FEWEST, _MOST_PAIRS = 512, 16, 1 << 22
+# Arguments at which modes are sought.
+_FINE = 4096
 # A quantile is found when the probability agrees this closely, or when its bracket cannot be halved.
 _CLOSE = 1e-13
 _TAILS = np.array([1e-12, 1e-6, 1e-3, 0.1, 0.3, 0.5])
@@ -157,13 +160,18 @@ class AxisDensity:
             at = mixture.means[:, 0] + scale * np.array([-8.0, -3.0, -1.0, 0.0, 1.0, 3.0, 8.0])[:, None]
             if part.margins is not None:
                 at = np.append(at, part.maps[0].scores)
-            inner = np.quantile(at, np.linspace(0.0, 1.0, _TABLE))
+            count = min(max(_FEWEST, _MOST_PAIRS // len(mixture)), _TABLE)
+            inner = np.quantile(at, np.linspace(0.0, 1.0, count))
             found.append(part.outer(inner[:, None])[:, 0])
         return np.unique(np.clip(np.concatenate(found), *self.limits))
 
     @cached_property
-    def _tail_tables(self) -> tuple[Array, Array]:
-        return self._tail(self._table, 1.0), self._tail(self._table, -1.0)
+    def _tails_below(self) -> Array:
+        return np.maximum.accumulate(self._tail(self._table, 1.0))
+
+    @cached_property
+    def _tails_above(self) -> Array:
+        return np.maximum.accumulate(self._tail(self._table, -1.0)[::-1])
 
     def _quantiles(self, p: ArrayLike, side: float) -> Any:
         given = read_numbers(p, "a probability")
@@ -198,9 +206,8 @@ class AxisDensity:
         return out
 
     def _brackets(self, p: Array, side: float) -> tuple[Array, Array]:
-        table, tails = self._table, self._tail_tables[0 if side > 0.0 else 1]
-        rising = np.maximum.accumulate(tails) if side > 0.0 else np.maximum.accumulate(tails[::-1])
-        place = np.searchsorted(rising, p)
+        table = self._table
+        place = np.searchsorted(self._tails_below if side > 0.0 else self._tails_above, p)
         ordered = table if side > 0.0 else table[::-1]
         near = ordered[np.maximum(place - 1, 0)]
         far = ordered[np.minimum(place, table.size - 1)]

@@ -34,10 +34,12 @@ def mean_and_covariance(parts: Sequence[Part]) -> tuple[Array, Array]:
 def _raw_moments(components: Components) -> tuple[Array, Array]:
     """Moments of a mixture: a t has a mean from one, and a covariance from two degrees of freedom on."""
     dofs = components.dofs
+    d, least = components.dimension, dofs.min()
+    mean = components.mean if least > 1.0 else np.full(d, math.nan)
+    if least <= 2.0:
+        return mean, np.where(np.eye(d) > 0.0, math.inf, math.nan)
     finite = np.where(np.isfinite(dofs), dofs, 4.0)
-    inflation = np.where(np.isfinite(dofs), np.where(finite > 2.0, finite / (finite - 2.0), math.inf), 1.0)
-    mean = components.mean if dofs.min() > 1.0 else np.full(components.dimension, math.nan)
-    return mean, components.covariance(inflation)
+    return mean, components.covariance(np.where(np.isfinite(dofs), finite / (finite - 2.0), 1.0))
 
 
 def _score_moments(part: Part) -> tuple[Array, Array]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # Probabilities inside the contours.
 LEVELS = (0.25, 0.5, 0.75, 0.95)
-# The view holds all but this much probability on each side, and all points that are not farther out than their spread.
-_TAIL = 0.002
+# An axis ends inside its bounds by this part of its length: a density can be infinite at a bound.
+_INSIDE = 1e-3
 # More points than these would cover the contours; they are thinned evenly.
 _MOST_POINTS = 2000
 _PANEL = 2.2
@@ -27,7 +27,7 @@ def plot(
     ax: Any = None,
     *,
     levels: Sequence[float] = LEVELS,
-    points: bool | None = None,
+    points: bool | str = True,
     count: int = 150,
     fill: bool = True,
     color: Any = COLOURS[0],
@@ -42,8 +42,8 @@ def plot(
         one, give that figure.
     levels : sequence of float
         Probabilities inside the contours: each encloses the smallest region that holds it.
-    points : bool, optional
-        Draw the points; default: if there are at most 2000.
+    points : bool or "rug"
+        Draw the points, of many an even choice of 2000; or ticks at the edges.
     count : int
         Arguments of the grid along each axis.
     fill : bool
@@ -59,18 +59,21 @@ def plot(
     MissingExtraError
         If matplotlib is not installed.
     InvalidParameterError
-        If a level is not between 0 and 1.
+        If a level is not between 0 and 1, or another option is none of the above.
     """
     masses = sorted({float(level) for level in levels}, reverse=True)
     if not masses or not all(0.0 < mass < 1.0 for mass in masses):
         raise InvalidParameterError("levels are probabilities between 0 and 1, such as [0.5, 0.9].")
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 2 <= count <= 5000:
         raise InvalidParameterError(f"count is a whole number from 2 to 5000, not {count!r}.")
+    if points not in (True, False, "rug"):
+        raise InvalidParameterError(f'points is True, False or "rug", not {points!r}.')
     if density.dimension > 2:
         return _corner(density, ax, masses, points, count, fill, color)
     own_axes = ax is None
     ax = current_axes() if own_axes else ax
-    _draw_contours(ax, density, masses, points, count, fill, color, _view(density, 0), _view(density, 1))
+    views = [view(density, axis, masses[0]) for axis in (0, 1)]
+    _draw_contours(ax, density, masses, points, count, fill, color, *views)
     if own_axes:
         despine(ax)
     for axis, name in ((ax.xaxis, density.names[0]), (ax.yaxis, density.names[1])):
@@ -120,23 +123,25 @@ def _axis(density: "MultivariateDensity", axis: int) -> "AxisDensity":
     return density.marginal(axis)  # type: ignore[return-value]
 
 
-def _view(density: "MultivariateDensity", axis: int) -> tuple[float, float]:
-    """The ends of an axis: nearly all probability, and the points."""
+def view(density: "MultivariateDensity", axis: int, mass: float = LEVELS[-1]) -> tuple[float, float]:
+    """Return the ends of an axis: the region that holds this probability, and the points near it."""
     margin = _axis(density, axis)
-    low, high = margin.ppf(_TAIL), margin.isf(_TAIL)
+    # Of a normal density in two dimensions the region ends just inside these quantiles.
+    tail = min(0.1 * (1.0 - mass), 0.005)
+    low, high = margin.ppf(tail), margin.isf(tail)
     if len(density.points):
         near = density.points[:, axis]
         near = near[(near > low - (high - low)) & (near < high + (high - low))]
         low, high = min(low, near.min(initial=low)), max(high, near.max(initial=high))
-    edge = 0.02 * (high - low)
-    return max(low - edge, margin.limits.lower), min(high + edge, margin.limits.upper)
+    edge, gap = 0.02 * (high - low), _INSIDE * (high - low)
+    return max(low - edge, margin.limits.lower + gap), min(high + edge, margin.limits.upper - gap)
 
 
 def _draw_contours(
     ax: Any,
     density: "MultivariateDensity",
     masses: Sequence[float],
-    points: bool | None,
+    points: bool | str,
     count: int,
     fill: bool,
     color: Any,
@@ -151,8 +156,8 @@ def _draw_contours(
     # Two probabilities can have the same level where the density is flat.
     kept = np.append(True, np.diff(levels) > 0.0)
     levels = levels[kept]
-    if points or (points is None and 0 < len(density.points) <= _MOST_POINTS):
-        _draw_points(ax, density.points)
+    if points and len(density.points):
+        _draw_points(ax, density.points, rug=points == "rug")
     if fill:
         base = np.array(to_rgb(color))
         shades = [tuple(1.0 - (1.0 - base) * part) for part in np.linspace(0.15, 0.75, levels.size)]
@@ -166,11 +171,16 @@ def _draw_contours(
             draw(limit, color="0.4", linewidth=0.8, linestyle=":")
 
 
-def _draw_points(ax: Any, points: Array) -> None:
+def _draw_points(ax: Any, points: Array, *, rug: bool) -> None:
     shown = points
     if len(points) > _MOST_POINTS:
         shown = points[np.linspace(0, len(points) - 1, _MOST_POINTS).astype(np.int64)]
-    alpha = float(np.clip(150.0 / max(len(shown), 1), 0.3, 0.8))
+    alpha = float(np.clip(150.0 / len(shown), 0.15, 0.8))
+    if rug:
+        style = {"color": "0.15", "alpha": alpha, "linewidth": 0.6, "zorder": 2}
+        ax.vlines(shown[:, 0], 0.0, 0.025, transform=ax.get_xaxis_transform(), **style)
+        ax.hlines(shown[:, 1], 0.0, 0.025, transform=ax.get_yaxis_transform(), **style)
+        return
     ax.plot(shown[:, 0], shown[:, 1], ".", color="0.15", markersize=4.0, alpha=alpha, zorder=2, markeredgewidth=0.0)
 
 
@@ -178,7 +188,7 @@ def _corner(
     density: "MultivariateDensity",
     figure: Any,
     masses: Sequence[float],
-    points: bool | None,
+    points: bool | str,
     count: int,
     fill: bool,
     color: Any,
@@ -190,7 +200,7 @@ def _corner(
     elif not hasattr(figure, "subplots"):
         raise InvalidParameterError(f"{d} variables are drawn in {d} x {d} axes; give a figure, or nothing.")
     panels = figure.subplots(d, d, sharex="col", squeeze=False)
-    views = [_view(density, axis) for axis in range(d)]
+    views = [view(density, axis, masses[0]) for axis in range(d)]
     for i in range(d):
         for j in range(d):
             ax = panels[i, j]
