@@ -61,6 +61,8 @@ html_theme_options = {
 # These have no pages beside them.
 html_sidebars = {"index": [], "start": []}
 pygments_style = "default"
+# Blocks without a language are commands.
+highlight_language = "none"
 
 # Lines with a prompt are copied without it, output is not copied.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

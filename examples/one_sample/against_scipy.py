@@ -33,7 +33,7 @@ def held_out(method, sample, folds=10):
     return -np.concatenate(logs).mean() / np.log(2.0)
 
 
-figure, panels = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+figure, panels = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
 cases = (
     ("duration of an eruption (minutes)", eruptions, (0, 6)),
     ("velocity of a galaxy (1000 km/s)", velocities, (5, 40)),
@@ -52,6 +52,8 @@ for ax, (label, sample, shown) in zip(panels, cases, strict=True):
         )
         print(f"{label:<36}{name:<15}{score:.3f} bits")
     ax.set(xlabel=label, yticks=[], ylim=(0.0, 1.2 * ax.get_ylim()[1]))
-    ax.legend(frameon=False, loc="upper left", ncols=2, fontsize=8, columnspacing=1)
+    ax.legend(
+        frameon=False, loc="upper left", ncols=2, fontsize=9, columnspacing=0.8, handlelength=1
+    )
     ax.spines[["top", "right", "left"]].set_visible(False)
 plt.show()
