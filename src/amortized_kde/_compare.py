@@ -145,10 +145,12 @@ class Comparison:
         return [f"{method}: {text.removeprefix(f'{method}: ')}" for method, text in texts]
 
     def _table(self) -> list[tuple[str, ...]]:
-        return [row._cells(best=i == 0 and row.score is not None) for i, row in enumerate(self.rows)]
+        """The header and the rows, without the bandwidth if there are several variables."""
+        rows = [row._cells(best=i == 0 and row.score is not None) for i, row in enumerate(self.rows)]
+        return [(cells[0], *cells[2:]) if self.names else cells for cells in (_HEADER, *rows)]
 
     def __repr__(self) -> str:
-        table = [_HEADER, *self._table()]
+        table = self._table()
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = (
             "  ".join([cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]).rstrip() for cells in table
@@ -157,7 +159,8 @@ class Comparison:
         return "\n".join([self.title, "", *lines, *remarks])
 
     def _repr_html_(self) -> str:
-        return table_html(self.title, _HEADER, self._table(), self.remarks)
+        header, *rows = self._table()
+        return table_html(self.title, header, rows, self.remarks)
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas DataFrame.

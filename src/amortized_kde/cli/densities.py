@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from amortized_kde._files import check_target
-from amortized_kde.cli.columns import compare_columns, fit_columns, read_table, refuse
+from amortized_kde.cli.columns import compare_columns, fit_columns, read_box_of, read_table, refuse
 from amortized_kde.cli.options import (
     Bandwidth,
     BoundsPair,
@@ -47,6 +47,12 @@ ColumnNames = Annotated[
     str | None,
     typer.Option("--columns", metavar="A,B,...", help="Two to eight columns: the density of them together."),
 ]
+ColumnBounds = Annotated[
+    str | None,
+    typer.Option(
+        "--column-bounds", metavar="NAME=A:B,...", help="Limits of some of --columns, none for an open side: x=0:none."
+    ),
+]
 WeightsName = Annotated[
     str | None,
     typer.Option("--weights", metavar="COLUMN", help="Column of importance weights, by name or number from 1."),
@@ -68,6 +74,7 @@ def fit(
     file: File,
     column: ColumnName = None,
     columns: ColumnNames = None,
+    column_bounds: ColumnBounds = None,
     weights: WeightsName = None,
     sheet: SheetName = None,
     bounds: BoundsPair = None,
@@ -92,8 +99,11 @@ def fit(
         refuse({"--column": column, "--bounds": bounds, "--bandwidth": bandwidth, "--out": out})
         refuse({"--smooth": None if smooth == 1.0 else smooth})
         table = read_table(file, columns, weights, sheet, nan.value)
-        fit_columns(table, method=method, plot=plot, threads=threads, as_json=as_json)
+        box = read_box_of(table, columns, column_bounds)
+        fit_columns(table, box, method=method, plot=plot, threads=threads, as_json=as_json)
         return
+    if column_bounds is not None:
+        raise InvalidParameterError("--column-bounds is for --columns; one column takes --bounds A B.")
     data = read_column(file, column, weights=weights, sheet=sheet, nan=nan.value)
     density = _fit(data, bounds, method, bandwidth, threads)
     if smooth != 1.0:
@@ -117,6 +127,7 @@ def compare(
     file: File,
     column: ColumnName = None,
     columns: ColumnNames = None,
+    column_bounds: ColumnBounds = None,
     weights: WeightsName = None,
     sheet: SheetName = None,
     bounds: BoundsPair = None,
@@ -140,8 +151,11 @@ def compare(
     if columns is not None:
         refuse({"--column": column, "--bounds": bounds})
         table = read_table(file, columns, weights, sheet, nan.value)
-        compare_columns(table, methods=names, folds=folds, plot=plot, threads=threads, as_json=as_json)
+        box = read_box_of(table, columns, column_bounds)
+        compare_columns(table, box, methods=names, folds=folds, plot=plot, threads=threads, as_json=as_json)
         return
+    if column_bounds is not None:
+        raise InvalidParameterError("--column-bounds is for --columns; one column takes --bounds A B.")
     data = read_column(file, column, weights=weights, sheet=sheet, nan=nan.value)
     limits = read_limits(bounds)
     found = akde.compare(data.values, methods=names, bounds=limits, weights=data.weights, folds=folds, threads=threads)
