@@ -62,7 +62,11 @@ def upload(page, name, content):
 
 def pick(page, label, option):
     """Choose from a list by keyboard: Streamlit's may close again if it is clicked while the page is busy."""
-    page.get_by_role("combobox", name=label).first.fill(option)
+    field = page.get_by_role("combobox", name=label).first
+    # Scrolling would close the list.
+    field.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    field.fill(option)
     page.get_by_role("option", name=option, exact=True).wait_for()
     page.keyboard.press("Enter")
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from browsing import lines, paste, picture, says, until
 
+from amortized_kde.app.page import TABS
 from conftest import Server
 
 Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
@@ -27,17 +28,20 @@ CLIPPED = """
 
 
 def open_tab(page, tab):
-    if tab == "Ensembles":
+    if tab != "One sample":
         page.get_by_role("tab", name=tab).click()
-        says(page, "Every ensemble")
-        picture(page, "rect")
-    else:
+    if tab == "Two columns":
+        says(page, "The 272 rows have two peaks")
         picture(page)
-    says(page, re.compile("lower is better"))
+    else:
+        if tab == "Ensembles":
+            says(page, "Every ensemble")
+        picture(page, "rect" if tab == "Ensembles" else "line")
+        says(page, re.compile("lower is better"))
     page.get_by_test_id("stCode").first.wait_for()
 
 
-@pytest.mark.parametrize("tab", ["One sample", "Ensembles"])
+@pytest.mark.parametrize("tab", TABS)
 @pytest.mark.parametrize("width", [390, 768, 900, 1400])
 def test_nothing_is_clipped(new_page, width, tab):
     page = new_page(width=width)
@@ -46,7 +50,7 @@ def test_nothing_is_clipped(new_page, width, tab):
     assert page.evaluate(CLIPPED) == []
 
 
-@pytest.mark.parametrize("tab", ["One sample", "Ensembles"])
+@pytest.mark.parametrize("tab", TABS)
 def test_settings_stay_beside_long_results(new_page, tab):
     page = new_page(height=800)
     open_tab(page, tab)
@@ -88,7 +92,7 @@ def violations(page):
 @pytest.mark.parametrize("width", [390, 1400])
 def test_axe_finds_no_serious_issue(new_page, width, dark):
     page = new_page(width=width, dark=dark)
-    for tab in ("One sample", "Ensembles"):
+    for tab in TABS:
         open_tab(page, tab)
         assert violations(page) == []
     wrong = new_page("?source=Upload&lower=zero", width=width, dark=dark)

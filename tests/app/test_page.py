@@ -11,7 +11,7 @@ from browsing import alert, choose_source, downloaded, lines, paste, pick, pictu
 
 import amortized_kde as akde
 from amortized_kde.app.examples import EXAMPLES
-from amortized_kde.app.words import command_line, python_lines
+from amortized_kde.app.takeaway import command_line, python_lines
 from amortized_kde.integrations.tables import density_csv
 
 pytestmark = pytest.mark.xdist_group("page")
@@ -62,7 +62,7 @@ def test_typing_works_and_clear_begins_anew(page):
     says(page, "Read 4 numbers, separated by blanks.")
     picture(page)
     page.get_by_role("button", name="Clear", exact=True).click()
-    says(page, "Until then the page shows an example.")
+    says(page, "Showing an example until you enter numbers.")
 
 
 def test_a_comma_that_may_mean_two_things(page):

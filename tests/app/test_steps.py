@@ -98,7 +98,7 @@ def test_undo_takes_back_texts_settings_and_zoom(page):
     bound.press("Enter")
     page.wait_for_url(re.compile("lower=0"))
     page.get_by_role("button", name="Clear", exact=True).click()
-    says(page, "Until then the page shows an example.")
+    says(page, "Showing an example until you enter numbers.")
     undo(page)
     says(page, "x = [5.0, 6.0, 9.0]")
     field = page.get_by_role("textbox", name="Numbers")
@@ -112,7 +112,7 @@ def test_undo_takes_back_texts_settings_and_zoom(page):
     says(page, "x = [1.0, 2.0, 4.0, 7.0]")
     expect(field).to_have_value("1 2 4 7", timeout=60_000)
     undo(page)
-    says(page, "Until then the page shows an example.")
+    says(page, "Showing an example until you enter numbers.")
     expect(page.get_by_role("button", name="Undo")).to_be_disabled(timeout=60_000)
 
 

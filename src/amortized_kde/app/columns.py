@@ -1,4 +1,4 @@
-"""What is taken from an opened table: one column as a sample, or all columns of numbers side by side."""
+"""What is taken from an opened table: one column as a sample, two, or all columns of numbers side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,10 +45,42 @@ def read_choice(table: Table, index: int, weights: int | None = None) -> Choice:
         )
     _check_values(values, [name])
     left_out = (f"{int(missing.sum()):,} missing left out",) if missing.any() else ()
-    label = "value" if name == TOGETHER else name
-    unit = f" ({table.units[index]})" if index in table.units else ""
     weighted = None if given is None else given[~missing]
-    return Choice(label + unit, values, (*table.remarks, *remarks, *left_out), weighted)
+    return Choice(_label(table, index), values, (*table.remarks, *remarks, *left_out), weighted)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two columns: their names, the rows (n, 2) that have both numbers, and remarks for the visitor."""
+
+    names: tuple[str, str]
+    values: Array
+    remarks: tuple[str, ...]
+
+
+def read_pair(table: Table, first: int, second: int) -> Pair:
+    """Read two columns; rows in which a number is missing are left out, with a remark.
+
+    Raises
+    ------
+    InvalidSampleError
+        If there are too many values, or cells that are not numbers.
+    """
+    (x, remarks), (y, more) = table.numbers(first), table.numbers(second)
+    rows = np.column_stack([x, y])
+    missing = np.isnan(rows).any(axis=1)
+    left_out = (f"{int(missing.sum()):,} with a missing number left out",) if missing.any() else ()
+    names = _label(table, first), _label(table, second)
+    if names[0] == names[1]:
+        names = f"{names[0]} (first)", f"{names[1]} (second)"
+    _check_values(rows[~missing], names)
+    return Pair(names, rows[~missing], (*table.remarks, *dict.fromkeys((*remarks, *more)), *left_out))
+
+
+def _label(table: Table, index: int) -> str:
+    """Name a column, with its unit."""
+    unit = f" ({table.units[index]})" if index in table.units else ""
+    return ("value" if table.names[index] == TOGETHER else table.names[index]) + unit
 
 
 def read_rows(table: Table) -> tuple[tuple[int, ...], Array, list[str]]:

@@ -14,12 +14,14 @@ from amortized_kde.app.comparing import method_names
 from amortized_kde.app.curves import Limits, compute_drawing
 from amortized_kde.app.ensembles import Verified, guess_members, judge_ranks, one_density, verify
 from amortized_kde.app.examples import example_ensembles
-from amortized_kde.app.input_view import bring_into_view, show_error, show_heading, type_interval, upload_table
+from amortized_kde.app.input_view import type_interval
 from amortized_kde.app.pictures import density_chart, rank_chart
 from amortized_kde.app.result_view import download
+from amortized_kde.app.source_view import bring_into_view, show_error, show_heading, upload_table
 from amortized_kde.app.state import computed, remembered
 from amortized_kde.app.tables import TOGETHER, Table
-from amortized_kde.app.words import MEMBERS_FILE, ensemble_lines, escaped, rows_csv
+from amortized_kde.app.takeaway import MEMBERS_FILE, ensemble_lines, rows_csv
+from amortized_kde.app.words import escaped
 from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.errors import AmortizedKdeError, InvalidSampleError
 
@@ -78,7 +80,7 @@ def _choose_rows() -> Forecasts:
     if opened is not None:
         return _choose_members(*opened)
     members, observed = example_ensembles()
-    st.caption("Until then the page shows an example: 400 simulated forecasts with observations.")
+    st.caption("Showing an example until you upload a table: 400 simulated forecasts with observations.")
     return Forecasts("example", tuple(f"m{k}" for k in range(1, members.shape[1] + 1)), members, observed)
 
 

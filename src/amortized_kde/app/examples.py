@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from amortized_kde._types import Array
+from amortized_kde.app.columns import Pair
 from amortized_kde.integrations.table_formats import numbers_of_text
 
 _DATA = Path(__file__).parent / "data"
@@ -109,6 +110,18 @@ EXAMPLES: dict[str, Example] = {
         _million,
     ),
 }
+
+
+def example_pair() -> Pair:
+    """Return duration and waiting time of Old Faithful's eruptions.
+
+    Examples
+    --------
+    >>> example_pair().values.shape
+    (272, 2)
+    """
+    both = EXAMPLES["eruptions"], EXAMPLES["waiting"]
+    return Pair((both[0].name, both[1].name), np.column_stack([example.values() for example in both]), ())
 
 
 def example_ensembles() -> tuple[Array, Array]:

@@ -1,9 +1,8 @@
-"""Fields for the numbers and their bounds: a box to paste into, a file, or an example; errors beside the fields."""
+"""Fields for one sample and its bounds: a column of numbers, its weights, the ends of an interval."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -12,22 +11,15 @@ from amortized_kde._types import Array
 from amortized_kde.app.columns import Choice, read_choice
 from amortized_kde.app.curves import Limits
 from amortized_kde.app.examples import EXAMPLES
-from amortized_kde.app.pasted import Comma
-from amortized_kde.app.settings import SOURCES, read_limits
-from amortized_kde.app.state import announce, computed, forget, kept, remembered, show_undo, take_text
-from amortized_kde.app.tables import TOGETHER, Table, open_file, open_text, size_of
+from amortized_kde.app.settings import read_limits
+from amortized_kde.app.source_view import choose_source, open_source, read, reset_bounds, show_error
+from amortized_kde.app.state import kept, remembered
+from amortized_kde.app.tables import TOGETHER, Table
 from amortized_kde.app.words import escaped, plain
-from amortized_kde.app.work import SMALL_FILE
 from amortized_kde.data.reading import read_bounds, read_sample
 from amortized_kde.data.sample import Sample
 from amortized_kde.data.support import check_inside, working_domain
 from amortized_kde.errors import AmortizedKdeError
-from amortized_kde.integrations.contents import is_workbook
-from amortized_kde.integrations.spreadsheets import sheet_names
-
-_FILE_TYPES = ["csv", "tsv", "txt", "dat", "xlsx", "xlsm", "parquet", "pq", "feather", "arrow", "gz"]
-# Of a long text only the beginning is shown when the box comes back.
-_LONG, _SHOWN = 50_000, 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,32 +37,15 @@ class Numbers:
         return self.sample.values
 
 
-def show_error(error: AmortizedKdeError) -> None:
-    """Show the error's sentence."""
-    text = str(error)
-    st.error(escaped(text[:1].upper() + text[1:]), icon=":material/error:")
-
-
-def show_heading(text: str) -> None:
-    """Show the heading of the settings, and beside it a button to undo."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header(escaped(text), anchor=False, width="content")
-        show_undo()
-
-
 def choose_numbers() -> Numbers | None:
     """Show the fields; return the sample, the first example if there is none yet, None if it cannot be used."""
-    source = st.segmented_control(
-        "Source",
-        SOURCES,
-        default=kept().source,
-        key="source",
-        required=True,
-        on_change=_reset_bounds,
-        label_visibility="collapsed",
-    )
+    source = choose_source()
     try:
-        found = {"Paste": _pasted, "Upload": _uploaded, "Example": _example}[source or SOURCES[0]]()
+        if source == "Example":
+            found: tuple[Hashable, Choice] | None = _example()
+        else:
+            opened = open_source(source)
+            found = None if opened is None else _choose_column(*opened)
         key, choice = found or _opening_example()
         numbers = remembered(("points", key), lambda: _numbers(key, choice))
     except AmortizedKdeError as error:
@@ -94,115 +69,8 @@ def _numbers(key: Any, choice: Choice) -> Numbers:
 def _opening_example() -> tuple[Hashable, Choice]:
     """Return the first example, which is shown until there are other numbers."""
     name, example = next(iter(EXAMPLES.items()))
-    st.caption("Until then the page shows an example.")
+    st.caption("Showing an example until you enter numbers.")
     return ("example", name), Choice(example.name, remembered(("example", name), example.values), ())
-
-
-def _reset_bounds() -> None:
-    """Clear the bounds and axes of the last numbers, or set the bounds of the example."""
-    forget_axes()
-    announce()
-    bounds: Limits = (None, None)
-    if st.session_state["source"] == "Example":
-        bounds = EXAMPLES[st.session_state.get("example") or next(iter(EXAMPLES))].bounds
-    st.session_state["lower"], st.session_state["upper"] = ("" if end is None else f"{end:g}" for end in bounds)
-
-
-def forget_axes() -> None:
-    """Let the axes fit the numbers again."""
-    for name in ("left", "right", "top"):
-        st.session_state[name] = ""
-
-
-def _pasted() -> tuple[Hashable, Choice] | None:
-    text = st.session_state.get("pasted", "")
-    shown = text if len(text) <= _LONG else text[:_SHOWN]
-    data = {"text": shown, "length": len(text), "undone": st.session_state.get("undone", 0)}
-    _component("paste_box")(key="paste_box", data=data, on_text_change=_take_pasted)
-    if not text.strip():
-        return None
-    comma = _choose_comma() if "," in text else Comma.recognised
-    key = ("pasted", st.session_state["pastes"], comma)
-    work = partial(open_text, text, "the text", comma=comma)
-    table = remembered(key, lambda: _read(work, len(text)))
-    return _choose_column(key, table)
-
-
-@cache
-def _component(name: str) -> Any:
-    """Return one of the page's own elements.
-
-    The box that numbers are pasted into: Streamlit's text area lays out every line and sends all of its text again with
-    every other change, which takes minutes for a million numbers; this one shows the beginning and sends a text once.
-    The arrival scrolls to the picture of new numbers where it is out of view, as on a phone.
-    """
-    files = (Path(__file__).with_name(f"{name}.{kind}") for kind in ("html", "css", "js"))
-    html, css, js = (file.read_text(encoding="utf-8") if file.exists() else None for file in files)
-    return st.components.v2.component(f"amortized_kde_{name}", html=html, css=css, js=js)
-
-
-def bring_into_view() -> None:
-    """Scroll to this place, if other numbers were chosen and it is out of view."""
-    _component("arrival")(key="arrival", data={"arrivals": st.session_state.get("arrivals", 0)})
-
-
-def _take_pasted() -> None:
-    """Keep the text before the next run begins: another change may cut that run short, and a text is sent only once."""
-    sent = st.session_state["paste_box"]["text"]
-    if sent is not None:
-        take_text(str(sent["text"]))
-        forget_axes()
-        # Who is typing should go on seeing the box.
-        if sent["pasted"]:
-            announce()
-
-
-def _choose_comma() -> Comma:
-    meanings = [meaning.value for meaning in Comma]
-    return Comma(st.selectbox("Commas", meanings, key="comma", help="What a comma in your text means."))
-
-
-def _uploaded() -> tuple[Hashable, Choice] | None:
-    opened = upload_table(
-        "File with a column of numbers",
-        "file",
-        help="CSV, TSV, text, Excel (.xlsx), Parquet or Feather, also gzipped. It stays in memory, and nothing in it "
-        "is executed.",
-    )
-    return None if opened is None else _choose_column(*opened)
-
-
-def upload_table(label: str, name: str, *, help: str | None = None) -> tuple[Hashable, Table] | None:
-    """Show a field for a file; return its key and its table, None if there is no file.
-
-    Raises
-    ------
-    AmortizedKdeError
-        If the file cannot be read.
-    """
-    file = st.file_uploader(label, type=_FILE_TYPES, key=name, help=help)
-    if file is None:
-        return None
-    if file.file_id != st.session_state.get(f"{name}_id"):
-        st.session_state[f"{name}_id"] = file.file_id
-        forget()
-        announce()
-    content, size = file.getvalue(), size_of(file.getvalue())
-    sheets = remembered(("sheets", file.file_id), lambda: _sheets(content, file.name, size))
-    sheet = sheets[0] if sheets else None
-    if len(sheets) > 1:
-        sheet = st.selectbox("Sheet", sheets, key=f"sheet {file.file_id}")
-    key = (name, file.file_id, sheet)
-    return key, remembered(key, lambda: _read(partial(open_file, content, file.name, sheet=sheet), size))
-
-
-def _sheets(content: bytes, name: str, size: int) -> tuple[str, ...]:
-    found: tuple[str, ...] = _read(partial(sheet_names, content, name), size) if is_workbook(content) else ()
-    return found
-
-
-def _read(work: Callable[[], Any], size: int) -> Any:
-    return computed(work, size=size, small=SMALL_FILE, doing="Reading")
 
 
 def _choose_column(key: Hashable, table: Table) -> tuple[Hashable, Choice]:
@@ -217,7 +85,7 @@ def _choose_column(key: Hashable, table: Table) -> tuple[Hashable, Choice]:
         )
     weights = _choose_weights(key, table, index)
     work = partial(read_choice, table, index, weights)
-    return (key, index, weights), remembered(("choice", key, index, weights), lambda: _read(work, table.size))
+    return (key, index, weights), remembered(("choice", key, index, weights), lambda: read(work, table.size))
 
 
 def _choose_weights(key: Hashable, table: Table, index: int) -> int | None:
@@ -241,7 +109,7 @@ def _example() -> tuple[Hashable, Choice]:
         index=list(EXAMPLES).index(kept().example),
         format_func=lambda key: EXAMPLES[key].title,
         key="example",
-        on_change=_reset_bounds,
+        on_change=reset_bounds,
     )
     example = EXAMPLES[name]
     st.caption(escaped(example.origin))

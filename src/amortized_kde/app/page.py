@@ -6,13 +6,14 @@ from pathlib import Path
 import streamlit as st
 
 from amortized_kde.app.ensemble_view import show_ensembles
-from amortized_kde.app.input_view import show_error
 from amortized_kde.app.pictures import icon
 from amortized_kde.app.sample_view import show_sample
+from amortized_kde.app.source_view import show_error
 from amortized_kde.app.state import begin, keep, show_progress_here
+from amortized_kde.app.two_columns_view import show_two_columns
 from amortized_kde.errors import AmortizedKdeError
 
-TABS = ("One sample", "Ensembles")
+TABS = ("One sample", "Two columns", "Ensembles")
 # The address of the documentation within the page.
 HELP = "?help=1"
 
@@ -31,10 +32,13 @@ def show_page() -> None:
         "else."
     )
     show_progress_here()
-    one, many = st.tabs(TABS, key="tab", on_change="rerun")
+    one, two, many = st.tabs(TABS, key="tab", on_change="rerun")
     with one:
         if one.open:
             show_sample()
+    with two:
+        if two.open:
+            show_two_columns()
     with many:
         if many.open:
             show_ensembles()

@@ -38,6 +38,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
     say("");
   }
 
+  box.placeholder = data.placeholder;
+  parentElement.querySelector("#form").textContent = data.form;
+
   // At first, and when a change was undone.
   if (box.undone !== data.undone) {
     box.undone = data.undone;

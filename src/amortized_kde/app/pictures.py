@@ -63,12 +63,12 @@ def density_chart(
         _rules(drawing, [observed], x, dark=dark, dash=[8, 3]),
         _pointer(drawing, curves, x, dark=dark),
     ]
-    return _finish(alt.layer(*(layer for layer in layers if layer is not None)), _HEIGHT, dark=dark)
+    return finish(alt.layer(*(layer for layer in layers if layer is not None)), _HEIGHT, dark=dark)
 
 
-def _finish(chart: Any, height: int, *, dark: bool) -> Any:
+def finish(chart: Any, height: int, *, dark: bool) -> Any:
     """Set the height, and axes dark enough to read; Streamlit's are light grey."""
-    return chart.properties(height=height).configure_axis(labelColor=_ink(dark), titleColor=_ink(dark))
+    return chart.properties(height=height).configure_axis(labelColor=ink(dark), titleColor=ink(dark))
 
 
 def _brush() -> Any:
@@ -102,7 +102,8 @@ def _dashed(colour: str, k: int) -> str:
     return f"repeating-linear-gradient(90deg, {', '.join(stops)})"
 
 
-def _ink(dark: bool) -> str:
+def ink(dark: bool) -> str:
+    """Return the colour of letters and ticks."""
     return "#DDDDDD" if dark else "#333333"
 
 
@@ -152,7 +153,7 @@ def _rug(drawing: Drawing, x: Any, *, floor: float, dark: bool) -> Any:
         return None
     return (
         alt.Chart(pd.DataFrame({"x": drawing.ticks}))
-        .mark_tick(color=_ink(dark), opacity=0.45, thickness=1, size=12, yOffset=-6, aria=False)
+        .mark_tick(color=ink(dark), opacity=0.45, thickness=1, size=12, yOffset=-6, aria=False)
         .encode(x=x, y=alt.Y(datum=floor))
     )
 
@@ -165,7 +166,7 @@ def _rules(drawing: Drawing, places: Sequence[float | None], x: Any, *, dark: bo
         return None
     return (
         alt.Chart(pd.DataFrame({"x": shown}))
-        .mark_rule(color=_ink(dark), strokeDash=dash, strokeWidth=1.5, aria=False)
+        .mark_rule(color=ink(dark), strokeDash=dash, strokeWidth=1.5, aria=False)
         .encode(x=x)
     )
 
@@ -179,7 +180,7 @@ def _pointer(drawing: Drawing, curves: dict[str, Any], x: Any, *, dark: bool) ->
     near = alt.selection_point(nearest=True, on="pointermove", clear="pointerout", fields=["x"], empty=False)
     return (
         alt.Chart(pd.DataFrame({"x": drawing.grid, **columns}))
-        .mark_rule(color=_ink(dark), strokeWidth=1, aria=False)
+        .mark_rule(color=ink(dark), strokeWidth=1, aria=False)
         .encode(x=x, opacity=alt.condition(near, alt.value(0.5), alt.value(0.0)), tooltip=tips)
         .add_params(near)
     )
@@ -203,8 +204,8 @@ def rank_chart(counts: Any, expected: float, band: tuple[float, float], *, dark:
         )
     )
     usual = alt.Chart(pd.DataFrame({"low": [band[0]], "high": [band[1]]})).mark_rect(color=_GREY, opacity=0.25)
-    line = alt.Chart(pd.DataFrame({"y": [expected]})).mark_rule(color=_ink(dark), strokeDash=[6, 3]).encode(y="y:Q")
-    return _finish(alt.layer(usual.encode(y="low:Q", y2="high:Q"), bars, line), 280, dark=dark)
+    line = alt.Chart(pd.DataFrame({"y": [expected]})).mark_rule(color=ink(dark), strokeDash=[6, 3]).encode(y="y:Q")
+    return finish(alt.layer(usual.encode(y="low:Q", y2="high:Q"), bars, line), 280, dark=dark)
 
 
 def picture(drawing: Drawing, kind: str, *, log: bool, hidden: Collection[str] = (), top: float | None = None) -> bytes:

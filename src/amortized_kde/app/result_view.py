@@ -10,19 +10,13 @@ import streamlit as st
 
 from amortized_kde.app.comparing import Fitted, Scores, score_by_hand, score_methods
 from amortized_kde.app.curves import Drawing, Limits
-from amortized_kde.app.input_view import Numbers, show_error, type_interval
+from amortized_kde.app.input_view import Numbers, type_interval
 from amortized_kde.app.pictures import picture
 from amortized_kde.app.settings import link, read_percentages
+from amortized_kde.app.source_view import show_error
 from amortized_kde.app.state import computed, current, kept, remembered
-from amortized_kde.app.words import (
-    NUMBERS_FILE,
-    command_line,
-    digits_for,
-    escaped,
-    numbers_csv,
-    plain,
-    python_lines,
-)
+from amortized_kde.app.takeaway import NUMBERS_FILE, command_line, numbers_csv, python_lines
+from amortized_kde.app.words import digits_for, escaped, plain
 from amortized_kde.density import KernelDensity, Modes
 from amortized_kde.errors import AmortizedKdeError
 from amortized_kde.integrations.tables import density_csv

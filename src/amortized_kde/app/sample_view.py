@@ -17,17 +17,14 @@ from amortized_kde.app.comparing import (
 from amortized_kde.app.curves import Drawing, Limits, brushed_limits, compute_drawing, is_spread_out
 from amortized_kde.app.input_view import (
     Numbers,
-    bring_into_view,
     choose_bounds,
     choose_numbers,
-    forget_axes,
-    show_error,
-    show_heading,
     type_interval,
 )
 from amortized_kde.app.pictures import ZOOM, density_chart, legend_css
 from amortized_kde.app.result_view import Pictured, Shown, show_details, show_table, show_takeaway
 from amortized_kde.app.settings import FACTORS, VIEWS, read_end
+from amortized_kde.app.source_view import bring_into_view, forget_axes, show_error, show_heading
 from amortized_kde.app.state import computed, kept, remembered
 from amortized_kde.app.words import describe, escaped
 from amortized_kde.density import KernelDensity

@@ -20,19 +20,34 @@ Result = TypeVar("Result")
 _SETTINGS, _RESULTS, _PROGRESS = "settings", "results", "progress"
 _PAST, _PRESENT = "past", "present"
 # Besides the settings, fields whose keys begin so can be undone; and the most changes and characters that are kept.
-_UNDONE = ("pasted", "comma", "column ", "weights ", "sheet ", "curves ", "members ", "observation ", "ensemble ")
+_UNDONE = (
+    "pasted",
+    "comma",
+    "column ",
+    "weights ",
+    "sheet ",
+    "curves ",
+    "members ",
+    "observation ",
+    "ensemble ",
+    "plane ",
+)
+# A file cannot be put back into its field, and a picture is no field.
+_NOT_FIELDS = ("ensemble file", "plane picture")
 _MOST_UNDONE, _MOST_CHARACTERS = 50, 100_000_000
 # Results that are kept. Densities of a million values take 20 megabytes each, and there are 13 methods.
 _MOST, _MOST_LARGE, _LARGE = 60, 24, 100_000
 
 
 def begin() -> None:
-    """Fill fields that are not there yet from the last settings, or from the address."""
+    """Fill fields that are not there, as those of the other tabs, from the last settings or from the address."""
     st.session_state.setdefault(_SETTINGS, from_query(st.query_params.to_dict()))
     # The last run may have been cut short.
     st.session_state[_SETTINGS] = current()
     for name, value in asdict(kept()).items():
         st.session_state.setdefault(name, list(value) if isinstance(value, tuple) else value)
+    for name, value in st.session_state.get(_PRESENT, {}).items():
+        st.session_state.setdefault(name, value)
     _note_change()
 
 
@@ -62,7 +77,7 @@ def keep() -> None:
 def _choices() -> dict[str, Any]:
     """Return everything that undo restores; a field that is not shown at present keeps its last value."""
     state = st.session_state
-    found = {name: state[name] for name in map(str, state) if name.startswith(_UNDONE) and name != "ensemble file"}
+    found = {name: state[name] for name in map(str, state) if name.startswith(_UNDONE) and name not in _NOT_FIELDS}
     return {"pasted": "", **state.get(_PRESENT, {}), **asdict(current()), **found}
 
 
