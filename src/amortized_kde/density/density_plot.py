@@ -138,8 +138,8 @@ def _curve(density: "KernelDensity", label: str | None, count: int, band: float 
     if log:
         # Tails that an ordinary axis would not show, up to the range of the data away from them.
         first, last = density.points[[0, -1]]
-        reach = np.clip([2.0 * first - last, 2.0 * last - first], *density.support())
-        wide = np.union1d(wide, np.linspace(*reach, count))
+        low, high = np.clip([2.0 * first - last, 2.0 * last - first], *density.support())
+        wide = np.union1d(wide, np.linspace(low, high, count))
     ends = None
     if band is not None:
         ends = tuple(np.clip(density.interval(float(band)), wide[0], wide[-1]))
