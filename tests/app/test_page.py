@@ -59,7 +59,7 @@ def test_what_was_recognised_is_said(page):
 
 def test_typing_works_and_clear_begins_anew(page):
     page.get_by_role("textbox", name="Numbers").press_sequentially("1 2 4 7")
-    says(page, "Read 4 numbers, separated by blanks.")
+    says(page, "Read 4 numbers, separated by spaces.")
     picture(page)
     page.get_by_role("button", name="Clear", exact=True).click()
     says(page, "Showing an example until you enter numbers.")

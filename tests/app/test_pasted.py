@@ -47,10 +47,10 @@ SAID = {
     "1\n2\n3": "3 numbers, one per line",
     "1, 2, 3": "3 numbers, separated by commas",
     "1\t2": "2 numbers, separated by tabs",
-    "1 2": "2 numbers, separated by blanks",
+    "1 2": "2 numbers, separated by spaces",
     "1;2\t3": "3 numbers, separated by tabs and semicolons",
     "1,5\n2,5": "2 numbers, one per line with decimal commas",
-    "1.234,5 2": "2 numbers, separated by blanks with decimal commas and points between thousands",
+    "1.234,5 2": "2 numbers, separated by spaces with decimal commas and points between thousands",
     "1,234.5\n2": "2 numbers, one per line with commas between thousands",
     "7": "1 number",
 }

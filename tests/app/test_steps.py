@@ -121,7 +121,7 @@ def test_a_column_of_weights(page):
     upload(page, "a.csv", ("x,w\n" + "\n".join(f"{a},{b}" for a, b in zip(x, w, strict=True))).encode())
     says(page, "Read 40 rows")
     pick(page, "Weights", "w")
-    says(page, "Their weights leave an effective size of")
+    says(page, "With these weights the effective sample size is")
     says(page, "weights=w")
     says(page, "--column x --weights weight")
     page.get_by_test_id("stTable").first.get_by_text(f"{akde.fit(x, weights=w).bandwidth:.4g}").wait_for()
@@ -142,7 +142,7 @@ def test_units_are_understood_and_named_on_the_axis(page):
 
 def test_members_are_chosen_and_one_ensemble_is_shown(page):
     page.get_by_role("tab", name="Ensembles").click()
-    says(page, "400 ensembles of up to 21 members")
+    says(page, "400 ensembles of 21 members")
     members, observed = example_ensembles()
     found = verify(members, observed, method="amortized", bounds=(None, None))
     row = page.get_by_role("spinbutton", name="Row")

@@ -128,7 +128,8 @@ def _show(forecasts: Forecasts, *, bounds: Limits, methods: Sequence[str]) -> No
     bring_into_view()
     first = found[methods[0]]
     unanswered = int(np.isnan(first.bandwidths).sum())
-    st.header(f"{len(members):,} ensembles of up to {members.shape[1]:,} members", anchor=False)
+    up_to = "" if first.members.min() == members.shape[1] else "up to "
+    st.header(escaped(f"{len(members):,} ensembles of {up_to}{members.shape[1]:,} members"), anchor=False)
     if unanswered:
         st.warning(
             escaped(
@@ -160,7 +161,7 @@ def _show_methods(found: dict[str, Verified], scored: bool) -> None:
         rows.append(row)
     st.table(pd.DataFrame(rows), hide_index=True, border="horizontal", alt="Bandwidths and scores by method")
     if scored:
-        st.caption("Logarithmic score of the observations, lower is better; infinite scores are counted apart.")
+        st.caption("Logarithmic score of the observations, lower is better; infinite scores are counted separately.")
 
 
 def _show_ranks(members: Any, observed: Any) -> None:

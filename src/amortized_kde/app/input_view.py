@@ -55,7 +55,9 @@ def choose_numbers() -> Numbers | None:
         count = f"Read {'; '.join(choice.remarks)}." if choice.remarks else f"{choice.values.size:,} values."
         effective = numbers.sample.effective_size
         weighted = (
-            f" Their weights leave an effective size of {effective:,.0f}." if numbers.sample.weights is not None else ""
+            f" With these weights the effective sample size is {effective:,.0f}."
+            if numbers.sample.weights is not None
+            else ""
         )
         st.caption(escaped(count + weighted))
     return numbers
@@ -95,7 +97,7 @@ def _choose_weights(key: Hashable, table: Table, index: int) -> int | None:
     weights: int | None = st.selectbox(
         "Weights",
         [None, *others],
-        format_func=lambda k: "none: all values count the same" if k is None else table.names[k],
+        format_func=lambda k: "none (equal weights)" if k is None else table.names[k],
         key=f"weights {key} {index}",
         help="A column that says how much each value counts; only the ratios matter.",
     )

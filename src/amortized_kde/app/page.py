@@ -48,7 +48,7 @@ def show_help() -> None:
     """Draw the documentation of the page."""
     with st.container(key="help"):
         st.title("amortized-kde", anchor=False)
-        st.link_button("To the page", "?", icon=":material/arrow_back:", type="tertiary")
+        st.link_button("Back to the page", "?", icon=":material/arrow_back:", type="tertiary")
         # Ours alone: nothing in it comes from a visitor.
         st.markdown(_read_help())
 

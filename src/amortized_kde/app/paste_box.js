@@ -53,7 +53,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
     const text = event.clipboardData.getData("text/plain");
     if (text.length > MOST) {
       event.preventDefault();
-      say(`This text has ${(text.length / 1e6).toFixed(0)} MB, and the field takes 40; upload it as a file.`);
+      say(`This text has ${(text.length / 1e6).toFixed(0)} MB, and the field takes up to 40 MB; upload it as a file.`);
     } else if (text.length > LONG || box.readOnly) {
       event.preventDefault();
       if (text.length > LONG) showBeginning(text.slice(0, SHOWN), text.length);

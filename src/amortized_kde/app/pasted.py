@@ -1,6 +1,6 @@
 """Numbers from pasted text, with remarks on what was recognised.
 
-People paste one number per line, or numbers separated by commas, semicolons, tabs or blanks; with decimal points or
+People paste one number per line, or numbers separated by commas, semicolons, tabs or spaces; with decimal points or
 decimal commas, with separated thousands, with a unit, in the brackets of Python or R. Nothing is evaluated.
 """
 
@@ -21,7 +21,7 @@ from amortized_kde.integrations.table_formats import MISSING
 class Comma(StrEnum):
     """Meaning of a comma in a text."""
 
-    recognised = "recognise it"
+    recognised = "detect automatically"
     separator = "separates numbers"
     decimal = "decimal comma"
     thousands = "separates thousands"
@@ -231,7 +231,7 @@ def _separators(text: str, comma: Comma) -> str:
     if named:
         return f", separated by {' and '.join(named)}"
     first = text.lstrip().split("\n", 1)[0]
-    return ", separated by blanks" if len(first.split()) > 1 else ", one per line" if "\n" in text.strip() else ""
+    return ", separated by spaces" if len(first.split()) > 1 else ", one per line" if "\n" in text.strip() else ""
 
 
 def _remarks(text: str, comma: Comma) -> list[str]:

@@ -25,11 +25,11 @@ _LONG, _SHOWN = 50_000, 1_000
 # What an empty box shows, and the line below it.
 _NUMBER_HINTS = (
     "Paste or type numbers, such as\n3.6, 1.8, 3.333, …",
-    "Any form: lines, commas, tabs or blanks between them; decimal points or commas; units.",
+    "Separated by lines, commas, semicolons, tabs or spaces; decimal points or commas; with or without a unit.",
 )
 _TABLE_HINTS = (
     "Paste a table, such as\nheight, weight\n171, 68.5\n164, 59.0\n…",
-    "Columns separated by commas, semicolons, tabs or blanks; names in the first line, or none.",
+    "Columns separated by commas, semicolons, tabs or spaces, with or without names in the first line.",
 )
 
 

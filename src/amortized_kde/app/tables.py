@@ -33,7 +33,7 @@ _MOST_UNPACKED = 200_000_000
 TOGETHER = "all numbers together"
 # Characters that decide whether there is a header, and columns of words that are searched for numbers.
 _PREVIEW, _MOST_WORDS = 65_536, 100
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", None: "blanks"}
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", None: "spaces"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,7 @@ class Worker:
             if time.monotonic() > end:
                 self.end()
                 raise InvalidSampleError(
-                    f"this takes more than {seconds:.0f} s, which is the limit of this page; take fewer values, or the "
+                    f"this takes more than {seconds:.0f} s, which is the limit of this page; use fewer values, or the "
                     "library."
                 )
         if reply is None:
@@ -120,7 +120,7 @@ class Worker:
 WORKER = Worker()
 
 _TOO_LARGE = (
-    f"this needs more than {_MOST_BYTES // 2**30} GB of memory, which is the limit of this page; take fewer values, or "
+    f"this needs more than {_MOST_BYTES // 2**30} GB of memory, which is the limit of this page; use fewer values, or "
     "the library."
 )
 
