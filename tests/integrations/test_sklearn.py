@@ -134,12 +134,20 @@ def test_several_columns():
     draws = estimator.sample(7, random_state=1)
     assert draws.shape == (7, 2)
     assert draws[:, 0].min() >= 0.0
+    assert estimator.density_.names == ("a", "b")
+    by_name = AmortizedKernelDensity(method="scott", bounds={"a": (0, None)}).fit(
+        pd.DataFrame(both, columns=["a", "b"])
+    )
+    assert_array_equal(by_name.score_samples(pd.DataFrame(both, columns=["a", "b"])), d.logpdf(both))
+    again = AmortizedKernelDensity(method="scott").fit(both[:, :1]).fit(both)
+    assert not hasattr(again, "bandwidth_")
+    assert again.density_.names == ("x0", "x1")
     search = GridSearchCV(AmortizedKernelDensity(), {"method": ["scott", "lcv"]}).fit(both)
     assert search.best_params_["method"] in ("scott", "lcv")
 
 
 def test_another_number_of_columns_is_refused():
-    with pytest.raises(InvalidSampleError, match="9 columns; a density has at most 8"):
+    with pytest.raises(InvalidSampleError, match="9 columns, and a density at most 8"):
         AmortizedKernelDensity().fit(np.random.default_rng(1).normal(size=(20, 9)))
     with pytest.raises(ValueError, match="X has 2 features, but AmortizedKernelDensity is expecting 1"):
         AmortizedKernelDensity().fit(X).score_samples(np.hstack([X, X]))

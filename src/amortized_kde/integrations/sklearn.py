@@ -3,7 +3,6 @@
 Importing this needs scikit-learn.
 """
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +34,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         try several.
     bounds : (float or None, float or None), optional
         Hard limits of the variable; the density is truncated to them and renormalised. For several columns a list with
-        a pair or None for each.
+        a pair or None for each, or a dict from names of columns to pairs.
     truncate : bool
         Cut the density at the working domain on the open sides too, as the paper does; for one column.
 
@@ -66,9 +65,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     {'method': 'amortized'}
     """
 
-    def __init__(
-        self, *, method: str = DEFAULT_METHOD, bounds: Sequence[Any] | None = None, truncate: bool = False
-    ) -> None:
+    def __init__(self, *, method: str = DEFAULT_METHOD, bounds: Any = None, truncate: bool = False) -> None:
         self.method, self.bounds, self.truncate = method, bounds, truncate
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -91,10 +88,18 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             As scikit-learn for missing, infinite or complex numbers, and as `amortized_kde.fit`.
         """
         values = self._read_column(X, reset=True)
+        several, names = values.ndim > 1, getattr(self, "feature_names_in_", None)
         self.density_ = fit(
-            values, weights=sample_weight, method=self.method, bounds=self.bounds, truncate=self.truncate
+            dict(zip(names, values.T, strict=True)) if several and names is not None else values,
+            weights=sample_weight,
+            method=self.method,
+            bounds=self.bounds,
+            truncate=self.truncate,
         )
-        if values.ndim == 1:
+        if several:
+            # Left from a fit of one column.
+            vars(self).pop("bandwidth_", None)
+        else:
             self.bandwidth_ = self.density_.bandwidth
         return self
 
