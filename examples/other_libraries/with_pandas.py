@@ -26,8 +26,8 @@ for ax, name in zip(axes, table.columns, strict=True):
     table[name].plot.kde(
         ax=ax, bw_method=bandwidth_factor(bounds=(0, None)), label="bandwidth_factor()"
     )
-    ax.set(xlabel=f"{name} (minutes)")
-    ax.legend(frameon=False)
+    ax.set(xlabel=f"{name} (minutes)", ylim=(0.0, 1.3 * ax.get_ylim()[1]))
+    ax.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %%
