@@ -2,8 +2,8 @@
 Bounds: no probability outside
 ==============================
 
-Waiting times are never negative, proportions lie between 0 and 1. Kernels extend past the outermost points; without
-bounds, probability lies outside, and the estimate falls off where the data are densest.
+Waiting times are never negative, proportions lie between 0 and 1. Kernels extend past the outermost points: without
+bounds, probability lies outside, and the shape at the end is a guess, here a peak and a slope.
 """
 
 import matplotlib.pyplot as plt
