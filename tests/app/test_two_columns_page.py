@@ -72,6 +72,25 @@ def test_the_numbers_of_one_tab_are_those_of_the_other(page):
     assert page.get_by_role("combobox", name="Column").input_value() == "b"
 
 
+def test_a_file_is_kept_while_another_tab_is_open(page):
+    upload(page, "a.csv", TABLE.encode())
+    pick(page, "Column", "b")
+    says(page, "Density of 60 values")
+    settled(page)
+    page.get_by_role("tab", name="Ensembles").click()
+    says(page, "400 ensembles")
+    settled(page)
+    page.get_by_role("tab", name="One sample").click()
+    says(page, "Using a.csv, until you upload another file.")
+    says(page, "Density of 60 values")
+    settled(page)
+    assert page.get_by_role("combobox", name="Column").input_value() == "b"
+    upload(page, "b.csv", b"x\n1\n2\n5\n")
+    says(page, "x = [1.0, 2.0, 5.0]")
+    page.get_by_role("button", name="Remove b.csv").click()
+    says(page, "Old Faithful: durations of 272 eruptions")
+
+
 def test_many_rows_are_thinned_and_that_is_said(tab):
     rows = np.random.default_rng(2).normal(size=(6000, 2)).round(4)
     paste(tab, "\n".join(f"{x} {y}" for x, y in rows.tolist()))

@@ -54,12 +54,9 @@ def choose_numbers() -> Numbers | None:
     if found is not None:
         count = f"Read {'; '.join(choice.remarks)}." if choice.remarks else f"{choice.values.size:,} values."
         effective = numbers.sample.effective_size
-        weighted = (
-            f" With these weights the effective sample size is {effective:,.0f}."
-            if numbers.sample.weights is not None
-            else ""
-        )
-        st.caption(escaped(count + weighted))
+        weighted = numbers.sample.weights is not None
+        size = f" With these weights the effective sample size is {effective:,.0f}." if weighted else ""
+        st.caption(escaped(count + size))
     return numbers
 
 

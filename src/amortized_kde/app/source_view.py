@@ -152,9 +152,15 @@ def upload_table(label: str, name: str, *, help: str | None = None) -> tuple[Has
     AmortizedKdeError
         If the file cannot be read.
     """
-    file = st.file_uploader(label, type=_FILE_TYPES, key=name, help=help)
+    chosen = st.file_uploader(
+        label, type=_FILE_TYPES, key=name, help=help, on_change=lambda: _keep_file(name, st.session_state[name])
+    )
+    # The field is empty after a visit to another tab.
+    file = chosen or st.session_state.get(f"kept {name}")
     if file is None:
         return None
+    if chosen is None:
+        st.caption(escaped(f"Using {file.name}, until you upload another file."))
     if file.file_id != st.session_state.get(f"{name}_id"):
         st.session_state[f"{name}_id"] = file.file_id
         forget()
@@ -166,6 +172,10 @@ def upload_table(label: str, name: str, *, help: str | None = None) -> tuple[Has
         sheet = st.selectbox("Sheet", sheets, key=f"sheet {file.file_id}")
     key = (name, file.file_id, sheet)
     return key, remembered(key, lambda: read(partial(open_file, content, file.name, sheet=sheet), size))
+
+
+def _keep_file(name: str, file: Any) -> None:
+    st.session_state[f"kept {name}"] = file
 
 
 def _sheets(content: bytes, name: str, size: int) -> tuple[str, ...]:
