@@ -31,6 +31,8 @@ class Tasks(NamedTuple):
 class DimensionsProblem(Problem):
     """Prepared tasks, kept in `folder`, and the mean log-ratio of truth and prediction at their draws."""
 
+    keeps_best = False
+
     def __init__(self, recipe: DimensionsRecipe, folder: Path) -> None:
         self.recipe, self.every, self.final_rate = recipe, recipe.every, recipe.final_rate
         self.batch = recipe.batch
