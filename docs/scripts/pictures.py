@@ -14,10 +14,12 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = {
     "against_scipy": "one_sample/against_scipy.py",
     "bounds": "one_sample/bounds.py",
+    "corner": "other_libraries/posterior_draws.py",
     "dropins": "other_libraries/side_by_side.py",
     "first_density": "one_sample/first_density.py",
     "two_variables": "one_sample/two_variables.py",
     "verification": "ensembles/verification.py",
+    "with_seaborn": "other_libraries/with_seaborn.py",
 }
 
 
