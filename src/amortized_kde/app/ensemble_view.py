@@ -17,7 +17,7 @@ from amortized_kde.app.examples import example_ensembles
 from amortized_kde.app.input_view import type_interval
 from amortized_kde.app.pictures import density_chart, rank_chart
 from amortized_kde.app.result_view import download
-from amortized_kde.app.source_view import bring_into_view, show_error, show_heading, upload_table
+from amortized_kde.app.source_view import bring_into_view, select, show_error, show_heading, upload_table
 from amortized_kde.app.state import computed, remembered
 from amortized_kde.app.tables import TOGETHER, Table
 from amortized_kde.app.takeaway import MEMBERS_FILE, ensemble_lines, rows_csv
@@ -50,9 +50,8 @@ def show_ensembles() -> None:
             forecasts = _choose_usable_rows()
         with second:
             bounds = type_interval(("Lower bound of all", "Upper bound of all"), ("ensemble lower", "ensemble upper"))
-        methods = third.multiselect(
-            "Methods", method_names(), default=["amortized", "silverman"], key="ensemble methods"
-        )
+        chosen = st.session_state.get("ensemble methods", ["amortized", "silverman"])
+        methods = third.multiselect("Methods", method_names(), default=chosen, key="ensemble methods")
         if not methods:
             third.error("Choose at least one method.", icon=":material/error:")
     with right, st.container(key="result"):
@@ -90,17 +89,17 @@ def _choose_members(key: Hashable, table: Table) -> Forecasts:
         ("rows", key), lambda: computed(work, size=table.size, small=SMALL_FILE, doing="Reading")
     )
     guessed, observation = guess_members([table.names[k] for k in columns])
-    observed = st.selectbox(
+    observed = select(
         "Observation column",
         [None, *columns],
-        index=0 if observation is None else 1 + observation,
+        f"observation {key}",
+        first=0 if observation is None else 1 + observation,
         format_func=lambda k: "none" if k is None else table.names[k],
-        key=f"observation {key}",
     )
     chosen = st.multiselect(
         "Member columns",
         columns,
-        default=[columns[k] for k in guessed],
+        default=st.session_state.get(f"members {key}", [columns[k] for k in guessed]),
         format_func=lambda k: table.names[k],
         key=f"members {key}",
     )
@@ -182,7 +181,7 @@ def _show_one(forecasts: Forecasts, bounds: Limits, method: str, verified: Verif
     st.header("One ensemble", anchor=False)
     count = len(forecasts.members)
     st.session_state["ensemble row"] = min(st.session_state.get("ensemble row", 1), count)
-    row = int(st.number_input("Row", 1, count, key="ensemble row", width=160))
+    row = int(st.number_input("Row", 1, count, st.session_state["ensemble row"], key="ensemble row", width=160))
     found = one_density(forecasts.members[row - 1], float(verified.bandwidths[row - 1]), bounds)
     if found is None:
         st.info("This ensemble has no density.")

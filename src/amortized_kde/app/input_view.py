@@ -12,7 +12,7 @@ from amortized_kde.app.columns import Choice, read_choice
 from amortized_kde.app.curves import Limits
 from amortized_kde.app.examples import EXAMPLES
 from amortized_kde.app.settings import read_limits
-from amortized_kde.app.source_view import choose_source, open_source, read, reset_bounds, show_error
+from amortized_kde.app.source_view import choose_source, open_source, read, reset_bounds, select, show_error
 from amortized_kde.app.state import kept, remembered
 from amortized_kde.app.tables import TOGETHER, Table
 from amortized_kde.app.words import escaped, plain
@@ -75,12 +75,12 @@ def _opening_example() -> tuple[Hashable, Choice]:
 def _choose_column(key: Hashable, table: Table) -> tuple[Hashable, Choice]:
     index = table.first
     if len(table.names) > 1:
-        index = st.selectbox(
+        index = select(
             "Column",
             range(len(table.names)),
-            index=table.first,
+            f"column {key}",
+            first=table.first,
             format_func=lambda k: table.names[k] + ("" if k in table.numeric else " (no numbers)"),
-            key=f"column {key}",
         )
     weights = _choose_weights(key, table, index)
     work = partial(read_choice, table, index, weights)
@@ -91,11 +91,11 @@ def _choose_weights(key: Hashable, table: Table, index: int) -> int | None:
     others = [k for k in table.numeric if k != index and table.names[k] != TOGETHER]
     if not others or table.names[index] == TOGETHER:
         return None
-    weights: int | None = st.selectbox(
+    weights: int | None = select(
         "Weights",
         [None, *others],
+        f"weights {key} {index}",
         format_func=lambda k: "none (equal weights)" if k is None else table.names[k],
-        key=f"weights {key} {index}",
         help="A column that says how much each value counts; only the ratios matter.",
     )
     return weights
@@ -153,7 +153,7 @@ def type_interval(
 ) -> Limits | None:
     """Show fields for the ends of an interval; return it, None if it cannot be used."""
     lower, upper = (
-        column.text_input(label, default, key=key, placeholder=empty, help=tip) or ""
+        column.text_input(label, st.session_state.get(key, default), key=key, placeholder=empty, help=tip) or ""
         for column, label, key, default, tip in zip(
             st.columns(2, wrap=False), labels, keys, defaults, helps, strict=True
         )

@@ -1,6 +1,6 @@
 """Fields for where numbers come from: a box to paste into, a file, or an example; errors beside the fields."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,13 @@ def show_heading(text: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(escaped(text), anchor=False, width="content")
         show_undo()
+
+
+def select(label: str, options: Sequence[Any], key: str, *, first: int = 0, **others: Any) -> Any:
+    """Show a list, and return what is chosen, at first the option at `first`; state and default agree (`app.state`)."""
+    chosen = st.session_state.get(key, options[first])
+    index = options.index(chosen) if chosen in options else first
+    return st.selectbox(label, options, index=index, key=key, **others)
 
 
 def choose_source() -> str:
@@ -141,7 +148,7 @@ def _take_pasted() -> None:
 
 def _choose_comma() -> Comma:
     meanings = [meaning.value for meaning in Comma]
-    return Comma(st.selectbox("Commas", meanings, key="comma", help="What a comma in your text means."))
+    return Comma(select("Commas", meanings, "comma", help="What a comma in your text means."))
 
 
 def upload_table(label: str, name: str, *, help: str | None = None) -> tuple[Hashable, Table] | None:
@@ -169,7 +176,7 @@ def upload_table(label: str, name: str, *, help: str | None = None) -> tuple[Has
     sheets = remembered(("sheets", file.file_id), lambda: _sheets(content, file.name, size))
     sheet = sheets[0] if sheets else None
     if len(sheets) > 1:
-        sheet = st.selectbox("Sheet", sheets, key=f"sheet {file.file_id}")
+        sheet = select("Sheet", sheets, f"sheet {file.file_id}")
     key = (name, file.file_id, sheet)
     return key, remembered(key, lambda: read(partial(open_file, content, file.name, sheet=sheet), size))
 

@@ -18,6 +18,7 @@ from amortized_kde.app.source_view import (
     choose_source,
     open_source,
     read,
+    select,
     show_error,
     show_heading,
 )
@@ -52,7 +53,8 @@ def show_two_columns() -> None:
             columns = _choose_columns()
         with second:
             bounds = _choose_bounds(columns)
-        method = third.selectbox("Method", akde.selectors(multivariate=True), key="plane method")
+        with third:
+            method = select("Method", akde.selectors(multivariate=True), "plane method")
     with right, st.container(key="result"):
         if columns is not None and bounds is not None:
             st.header(escaped(columns.title), anchor=False)
@@ -82,13 +84,9 @@ def _choose_from(key: Hashable, table: Table) -> Columns:
     numeric = [k for k in table.numeric if table.names[k] != TOGETHER]
     if len(numeric) < 2:
         raise InvalidSampleError("this view needs a table with two columns of numbers; the tab “One sample” takes one.")
-    first: int = st.selectbox(
-        "Horizontal axis (x)", numeric, format_func=lambda k: table.names[k], key=f"plane x {key}"
-    )
+    first = select("Horizontal axis (x)", numeric, f"plane x {key}", format_func=lambda k: table.names[k])
     others = [k for k in numeric if k != first]
-    second: int = st.selectbox(
-        "Vertical axis (y)", others, format_func=lambda k: table.names[k], key=f"plane y {key} {first}"
-    )
+    second = select("Vertical axis (y)", others, f"plane y {key} {first}", format_func=lambda k: table.names[k])
     work = partial(read_pair, table, first, second)
     pair = remembered(("pair", key, first, second), lambda: read(work, table.size))
     st.caption(escaped(f"Read {'; '.join(pair.remarks)}." if pair.remarks else f"{len(pair.values):,} rows."))
