@@ -139,9 +139,10 @@ def _of_broad(dof: float, scale: float, share: float, d: int) -> Components:
 
 def _of_copula(copula: Copula, shrinkage: float, share: float) -> Components:
     """The normal density of the scores, in the frame's coordinates."""
-    factor = np.linalg.solve(copula.matrix, np.linalg.cholesky(copula.covariance(shrinkage)))
+    factor = np.tril(np.linalg.solve(copula.matrix, np.linalg.cholesky(copula.covariance(shrinkage))))
     mean, one = np.linalg.solve(copula.matrix, -copula.origin), np.ones(1)
-    return Components(share * one, mean[None], np.tril(factor)[None], np.zeros(1, np.int64), one, np.full(1, np.inf))
+    means, factors = np.asarray(mean[None], np.float64), np.asarray(factor[None], np.float64)
+    return Components(share * one, means, factors, np.zeros(1, np.int64), one, np.full(1, np.inf))
 
 
 def _joined(parts: list[Components]) -> Components:
