@@ -86,12 +86,14 @@ def log_cdf(x: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: Array
     x = np.asarray(x, float)
     y, start, end = (_standard(place, location, scale) for place in (x, lower, upper))
     with np.errstate(divide="ignore", invalid="ignore"):
-        from_open = _log_upper(-y) - _log_upper(-end)
-        gap = np.where(np.isfinite(lower), np.maximum(x - lower, 0.0), 0.0) / np.multiply(scale, _SQRT_3)
-        from_bound = _log_between(np.broadcast_to(np.where(np.isfinite(start), start, 0.0), gap.shape), y, gap)
-        from_bound = from_bound - _log_inside(lower, upper, location, scale)
         # A bound that is farther away than float64 can say in these units is none.
-        log = np.minimum(np.where(np.isfinite(start), from_bound, from_open), 0.0)
+        bounded = np.isfinite(start)
+        log = _log_upper(-y) - _log_upper(-end)
+        if bounded.any():
+            gap = np.where(np.isfinite(lower), np.maximum(x - lower, 0.0), 0.0) / np.multiply(scale, _SQRT_3)
+            from_bound = _log_between(np.broadcast_to(np.where(bounded, start, 0.0), gap.shape), y, gap)
+            log = np.where(bounded, from_bound - _log_inside(lower, upper, location, scale), log)
+        log = np.minimum(log, 0.0)
     return np.asarray(np.where(x <= lower, -math.inf, np.where(x >= upper, 0.0, np.where(np.isnan(x), x, log))))
 
 
@@ -112,18 +114,24 @@ def quantile(p: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, location: Arra
     """
     p, low, high = np.asarray(p, float), np.asarray(lower, float), np.asarray(upper, float)
     centre = np.asarray(location, float)
+    found = np.zeros(np.broadcast_shapes(p.shape, low.shape, high.shape, centre.shape, np.shape(scale)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        below = _lower_quantile(np.minimum(p, 0.5), low, high, centre, scale)
-        above = -_lower_quantile(np.minimum(1.0 - p, 0.5), -high, -low, -centre, scale)
-    return np.asarray(np.clip(np.where(p <= 0.5, below, above), lower, upper))
+        if np.any(p <= 0.5):
+            found = _lower_quantile(np.minimum(p, 0.5), low, high, centre, scale)
+        if not np.all(p <= 0.5):
+            above = -_lower_quantile(np.minimum(1.0 - p, 0.5), -high, -low, -centre, scale)
+            found = np.where(p <= 0.5, found, above)
+    return np.asarray(np.clip(found, lower, upper))
 
 
 def _lower_quantile(p: Array, lower: Array, upper: Array, location: Array, scale: ArrayLike) -> Array:
     """Quantiles of p <= 1/2: from the lower bound if there is one, otherwise from minus infinity."""
     unit = np.multiply(scale, _SQRT_3)
     start, end = _standard(lower, location, scale), _standard(upper, location, scale)
-    from_open = location - unit * _upper_quantile(np.log(p) + _log_upper(-end))
     bounded = np.isfinite(start)
+    from_open = location - unit * _upper_quantile(np.log(p) + _log_upper(-end))
+    if not bounded.any():
+        return np.asarray(np.where(p > 0.0, from_open, lower))
     start = np.where(bounded, start, 0.0)
     gap, y = _quantile_above(np.log(p) + _log_inside(lower, upper, location, scale), start)
     # Near the bound rounding spoils the difference of two places, far from it their sum.
@@ -264,6 +272,8 @@ def _log_between(y: Array, end: Array, gap: Array) -> Array:
 def _upper_quantile(log_q: Array) -> Array:
     """The y >= 0 above which the mass is q <= 1/2."""
     few = log_q < math.log(_SMALL_MASS)
+    if not few.any():
+        return _upper_quantile_of_many(log_q)
     # Log mass against log y is concave, and the start lies below: no step crosses the solution.
     log_y = -(math.log(1.5 * math.pi) + np.where(few, log_q, math.log(_SMALL_MASS))) / 3.0
     for _ in range(_NEWTON_STEPS):
@@ -271,12 +281,17 @@ def _upper_quantile(log_q: Array) -> Array:
         log_mass = _log_upper(y)
         slope = np.exp(_LOG_PEAK - 4.0 * np.log(np.hypot(1.0, y)) + log_y - log_mass)
         log_y = log_y + (log_mass - np.minimum(log_q, math.log(_SMALL_MASS))) / slope
+    return np.exp(log_y) if few.all() else np.where(few, np.exp(log_y), _upper_quantile_of_many(log_q))
+
+
+def _upper_quantile_of_many(log_q: Array) -> Array:
+    """The same for a mass that is not small."""
     # With y = tan(angle / 2) this is Kepler's equation: angle + sin(angle) = pi (1 - 2 q).
     target = math.pi * (1.0 - 2.0 * np.exp(np.maximum(log_q, math.log(_SMALL_MASS))))
     angle = 0.5 * target
     for _ in range(_NEWTON_STEPS):
         angle = angle - (angle + np.sin(angle) - target) / (1.0 + np.cos(angle))
-    return np.asarray(np.where(few, np.exp(log_y), np.tan(0.5 * angle)))
+    return np.asarray(np.tan(0.5 * angle))
 
 
 def _moments(lower: ArrayLike, upper: ArrayLike, location: ArrayLike, scale: ArrayLike) -> tuple[Array, Array]:

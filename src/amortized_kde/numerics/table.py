@@ -80,8 +80,8 @@ class Table:
 
 
 def coefficients_of(values: Array) -> Array:
-    """Return the coefficients of 1, s, s^2 .. from the values at the nodes, both of shape (cells, size)."""
-    return np.asarray((values @ _TO_CHEBYSHEV) @ _TO_POWERS)
+    """Return the coefficients (size, cells) of 1, s, s^2 .. from the values (cells, size) at the nodes."""
+    return np.ascontiguousarray(((values @ _TO_CHEBYSHEV) @ _TO_POWERS).T)
 
 
 def errors_of(values: Array) -> Array:
@@ -90,12 +90,25 @@ def errors_of(values: Array) -> Array:
     return np.asarray(last + _ROUNDING * np.abs(values).max(axis=1))
 
 
-def powers_of(s: Array) -> Array:
-    """Return 1, s, s^2 .. of each argument, of shape (m, size)."""
-    powers = np.empty((s.size, SIZE))
-    powers[:, 0] = 1.0
-    powers[:, 1:] = s[:, None]
-    return np.multiply.accumulate(powers, axis=1, out=powers)
+def polynomials(coefficients: Array, cell: Index, s: Array) -> Array:
+    """Return the polynomials of some cells at s, by Horner's rule."""
+    *rows, out = np.take(coefficients, cell, axis=1)
+    for row in rows[::-1]:
+        out *= s
+        out += row
+    return np.asarray(out)
+
+
+def polynomials_and_slopes(coefficients: Array, cell: Index, s: Array) -> tuple[Array, Array]:
+    """Return the polynomials of some cells at s, and their derivatives."""
+    *rows, out = np.take(coefficients, cell, axis=1)
+    slopes = np.zeros(s.size)
+    for row in rows[::-1]:
+        slopes *= s
+        slopes += out
+        out *= s
+        out += row
+    return np.asarray(out), slopes
 
 
 class _Kernels(NamedTuple):
