@@ -30,9 +30,10 @@ def moved(bounds, shift, factor):
 
 
 seeds = st.integers(0, 10_000)
-# Two methods stand for all with bounds, where every fit has its margins fitted too.
+# The default and two others stand for all with bounds, where every fit has its margins fitted too.
 laws = pytest.mark.parametrize(
-    ("method", "bounds"), [*((method, "open") for method in METHODS), ("lcv", "bounded"), ("abramson", "bounded")]
+    ("method", "bounds"),
+    [*((method, "open") for method in METHODS), ("amortized", "bounded"), ("lcv", "bounded"), ("abramson", "bounded")],
 )
 
 

@@ -1,6 +1,7 @@
 """Densities of several variables, judged by SciPy's distributions where these have closed forms."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import amortized_kde as akde
 from amortized_kde.data.support import OPEN
 from amortized_kde.density import KernelDensity, multivariate_plot
 from amortized_kde.density.components import Components, Part
+from amortized_kde.density.draws import draw_from_parts
 from amortized_kde.density.multivariate import MultivariateDensity
 from amortized_kde.density.scores import FARTHEST, NormalScores
 from amortized_kde.errors import InvalidParameterError, InvalidSampleError, PrecisionError, UnreadableFileError
@@ -141,6 +143,15 @@ def test_a_copula_has_its_margins():
     assert np.corrcoef(draws.T)[0, 1] == pytest.approx(d.cov()[0, 1] / math.sqrt(np.prod(np.diag(d.cov()))), abs=0.02)
     inside = np.mean(d.contains(draws, 0.5))
     assert inside == pytest.approx(0.5, abs=0.01)
+
+
+def test_draws_of_heavy_scores_do_not_lie_at_the_ends_of_their_map():
+    part = scored().parts[0]
+    heavy = replace(part.components, dofs=np.ones(1))
+    draws = draw_from_parts([replace(part, components=heavy)], 5000, np.random.default_rng(1))
+    assert len(np.unique(draws[:, 0])) == 5000
+    ends = part.maps[0].knots[[0, -1]]
+    assert ends[0] < draws[:, 0].min() < draws[:, 0].max() < ends[1]
 
 
 @pytest.mark.parametrize("bounds", [None, (0, None), (0, 6)])

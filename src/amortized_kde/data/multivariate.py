@@ -248,7 +248,7 @@ def _present_rows(values: Array, names: tuple[str, ...], nan: Nan, what: str) ->
         column = names[int(np.argmax(missing[row]))]
         raise InvalidSampleError(
             f"{what} has a missing value (NaN) in row {row}, column {column!r} "
-            f"({int(rows.sum())} of {len(rows)} rows in all); "
+            f"({int(rows.sum())} of {len(values)} rows in all); "
             'remove them or pass nan="omit".'
         )
     return ~rows

@@ -145,7 +145,7 @@ def _colors(order: list[Any], palette: Any) -> list[Any]:
         return [palette[group] for group in order]
     if palette is None and len(order) <= len(plotting.COLOURS):
         return list(plotting.COLOURS[: len(order)])
-    import seaborn
+    import seaborn  # type: ignore[import-untyped]
 
     return list(seaborn.color_palette(palette or "husl", len(order)))
 

@@ -98,7 +98,7 @@ class AmortizedKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         )
         if several:
             # Left from a fit of one column.
-            vars(self).pop("bandwidth_", None)
+            self.__dict__.pop("bandwidth_", None)
         else:
             self.bandwidth_ = self.density_.bandwidth
         return self
