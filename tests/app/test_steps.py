@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from browsing import alert, choose_source, lines, paste, pick, picture, says, until, upload
+from browsing import alert, choose_source, lines, paste, pick, picture, says, settled, until, upload
 
 import amortized_kde as akde
 from amortized_kde.app.ensembles import verify
@@ -171,6 +171,5 @@ def test_another_example_brings_its_bounds_and_a_new_picture(page):
 def test_far_values_are_left_out_at_first(page):
     paste(page, lines([*np.random.default_rng(1).normal(size=50), 1e9]))
     says(page, "Density of 51 values")
-    # The curve is flat: the network knows no sample like this one.
-    picture(page, "rect")
+    settled(page)
     assert page.get_by_role("radio", name="Without extremes").is_checked()

@@ -29,7 +29,7 @@ def plane_chart(plane: Plane, *, dark: bool) -> Any:
     colour = colours(1, dark=dark)[0]
     x = _axis("x", plane.names[0], left, right)
     y = _axis("y", plane.names[1], bottom, top)
-    drawn = {"clip": True, "aria": False}
+    drawn: dict[str, Any] = {"clip": True, "aria": False}
     contours = [path for paths in plane.contours.values() for path in paths]
     points = (
         alt.Chart(pd.DataFrame(plane.points, columns=["x", "y"]))

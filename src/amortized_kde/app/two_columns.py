@@ -139,7 +139,7 @@ def _trace(x: Array, y: Array, heights: Array, levels: dict[float, float]) -> di
     """Return contours at ascending levels by probability, and the regions between each and the next."""
     from contourpy import FillType, contour_generator
 
-    traced = contour_generator(x, y, heights, fill_type=FillType.OuterOffset)
+    traced: Any = contour_generator(x, y, heights, fill_type=FillType.OuterOffset)
     above = [*list(levels.values())[1:], np.inf]
     regions = {
         # Levels are equal where the density is flat.
@@ -159,7 +159,7 @@ def _joined(points: Array, offsets: Any) -> Array:
 def _sentence(rows: Array, places: Array) -> str:
     named = [f"({', '.join(map(_rounded, place, rows.T))})" for place in places.tolist()]
     # Without the sign of -0.00.
-    correlation = round(float(np.corrcoef(rows.T)[0, 1]), 2) + 0.0
+    correlation = round(float(np.asarray(np.corrcoef(rows.T))[0, 1]), 2) + 0.0
     return f"The {len(rows):,} rows have {count_peaks(named)}; the correlation is {correlation:.2f}."
 
 
