@@ -49,8 +49,6 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("numerics/cells.py", "total > _SAFE_SUM -> (total >= _SAFE_SUM)"): "Both sums hold at the border.",
     ("numerics/neighbours.py", "max -> (min)"): "A smaller gap adds rungs whose kernels are 0.",
     ("numerics/neighbours.py", "7 -> (8)"): "exp(-128) and exp(-512) are 0 beside 1.",
-    ("numerics/sort.py", "1 -> (2)"): "The mesh decides how fast values are sorted, not how.",
-    ("numerics/sort.py", "16 -> (17)"): "Fewer slots: the same order.",
     ("numerics/ladders.py", "near * out.rates[j] >= _FAR_INSIDE -> (near * out.rates[j] > _FAR_INSIDE)"): (
         "All mass is inside at the border, to the last bit."
     ),

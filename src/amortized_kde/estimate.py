@@ -120,7 +120,7 @@ def bandwidth(
     refuse_calibrated(selector)
     frame = _frame(limits, _read_reference(reference))
     if axis is None:
-        sample = read_sample(x, weights=weights, nan=nan, threads=threads)  # type: ignore[arg-type]
+        sample = read_sample(x, weights=weights, nan=nan)  # type: ignore[arg-type]
         return _one_bandwidth(sample, limits, frame, selector, threads)
     samples = read_samples(x, axis=axis, weights=weights, ascending=selector.ascending)
     outside = samples.outside(limits)
@@ -198,7 +198,7 @@ def fit(
         raise InvalidParameterError("give either method or bandwidth, not both.")
     selector, limits = find_selector(DEFAULT_METHOD if method is None else method, "density"), read_bounds(bounds)
     refuse_calibrated(selector)
-    sample = read_sample(x, weights=weights, nan=nan, threads=threads)
+    sample = read_sample(x, weights=weights, nan=nan)
     history = _read_reference(reference)
     check_inside(sample.values, limits)
     domain = None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import typer
 
-# Samples above this size are binned or sorted by loops of their own (`density.kernels`, `numerics.sort`).
+# Samples above this size are binned by loops of their own (`density.kernels`).
 _LARGE = 70_000
 
 

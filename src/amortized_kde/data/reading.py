@@ -4,6 +4,7 @@ Nothing here changes the caller's arrays.
 """
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
 from typing import Any, Literal
 
@@ -14,7 +15,6 @@ from amortized_kde._types import Array
 from amortized_kde.data.sample import Sample, Samples, normalised
 from amortized_kde.data.support import OPEN, Bounds
 from amortized_kde.errors import InvalidBoundsError, InvalidParameterError, InvalidSampleError
-from amortized_kde.numerics.sort import PARALLEL_FROM, ascending
 
 Nan = Literal["raise", "omit"]
 
@@ -52,7 +52,8 @@ def read_numbers(x: Any, what: str, *, copy: bool = True) -> Array:
             "the list of its values" if isinstance(x, Mapping) else "a list, since it keeps equal values only once"
         )
         raise InvalidSampleError(f"{what} is a {type(x).__name__}; pass {instead}.")
-    if isinstance(x, np.ma.MaskedArray):
+    # Without the import of numpy.ma there are no masked arrays.
+    if "numpy.ma" in sys.modules and isinstance(x, np.ma.MaskedArray):
         numbers = read_numbers(x.data, what)
         numbers[np.ma.getmaskarray(x)] = np.nan
         return numbers
@@ -138,7 +139,6 @@ def read_sample(
     weights: ArrayLike | None = None,
     nan: Nan = "raise",
     what: str = "x",
-    threads: int | None = None,
 ) -> Sample:
     """Read one sample.
 
@@ -154,8 +154,6 @@ def read_sample(
         What to do with missing values.
     what : str
         Name of the sample in error messages.
-    threads : int, optional
-        At most this many threads sort a large sample; default: all cores.
 
     Raises
     ------
@@ -186,8 +184,7 @@ def read_sample(
     if present.size == 0:
         raise InvalidSampleError(f"all {values.size} values of {what} are missing.")
     if weights is None:
-        small = present.size < PARALLEL_FROM
-        return Sample(np.sort(present) if small else ascending(present, threads=threads), name=name)
+        return Sample(np.sort(present), name=name)
     relative = relative_weights(read_weights(_column(weights, "weights")[0], values.shape)[~np.isnan(values)])
     if not np.any(relative > 0.0):
         raise InvalidSampleError("all weights are zero; at least one must be positive.")

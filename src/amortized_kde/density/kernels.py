@@ -219,6 +219,8 @@ def collapse_equal(weights: Array) -> Array:
 
 def mass_between(a: Array, b: Array) -> Array:
     """Return Phi(b) - Phi(a) for a <= 0 <= b, a sum of two terms of the same sign: nothing cancels."""
+    if np.isinf(a).all() and np.isinf(b).all():
+        return np.ones(a.shape)
     return np.asarray(0.5 * (erf(b / SQRT_2) + erf(-a / SQRT_2)))
 
 

@@ -151,7 +151,8 @@ class Tabulated:
     @cached_property
     def _inverse(self) -> _Inverse:
         table, integrals = self._table, self._integrals
-        assert table is not None and integrals is not None
+        assert table is not None
+        assert integrals is not None
         edges = np.linspace(-1.0, 1.0, _PARTS + 1)
         powers, half = np.vander(edges, SIZE, increasing=True), table.half[:, None]
         parts = (powers @ integrals.integral).T * (half * edges)
