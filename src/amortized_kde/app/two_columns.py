@@ -89,7 +89,7 @@ def compute_plane(pair: Pair, bounds: tuple[Limits, Limits], method: str) -> Pla
                 f"{first!r} and {second!r} lie on a straight line, so that each is known from the other; choose other "
                 "columns."
             ) from None
-        x, y = (np.linspace(*view(density, axis), _GRID) for axis in (0, 1))
+        x, y = (np.linspace(*_ends(density, axis), _GRID) for axis in (0, 1))
         heights = density.pdf(np.stack(np.meshgrid(_inside(x), _inside(y)), axis=-1))
         masses = sorted(LEVELS, reverse=True)
         levels = np.asarray(density.hdr_level(masses))
@@ -127,6 +127,13 @@ def _drawn(rows: Array, most: int) -> Array:
     if len(rows) <= most:
         return rows
     return rows[np.sort(np.random.default_rng(0).choice(len(rows), most, replace=False))]
+
+
+def _ends(density: Any, axis: int) -> tuple[float, float]:
+    """Return the ends of an axis, which leave room around the outermost region and include a bound beside it."""
+    low, high = view(density, axis)
+    room, (lower, upper) = 0.04 * (high - low), density.box[axis]
+    return max(low - room, lower), min(high + room, upper)
 
 
 def _inside(grid: Array) -> Array:
