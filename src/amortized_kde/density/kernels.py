@@ -83,8 +83,12 @@ class SingleBandwidth:
         return self._kernels
 
     def draw(self, size: int, rng: np.random.Generator) -> Array:
-        """Return exact draws: a kernel's half by its mass, then a truncated half-normal."""
+        """Return exact draws: a kernel, or with bounds a half of one by its mass, then a (truncated half-)normal."""
         places, coefficients = self._kernels
+        if self.bounds == Bounds():
+            masses = np.cumsum(coefficients)
+            kernel = _search(masses, rng.random(size) * masses[-1])
+            return places[kernel] + self.bandwidth * rng.standard_normal(size)
         reach = _reach(places, self.bandwidth, self.bounds)
         edges = np.cumsum((coefficients * reach).ravel())
         drawn = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
@@ -152,10 +156,12 @@ class Ladder:
         return Kernels(places, coefficients) if used.all() else Kernels(places[used], coefficients[used])
 
     def draw(self, size: int, rng: np.random.Generator) -> Array:
-        """Return exact draws: a point, its rung, a half of that kernel, then a truncated half-normal."""
+        """Return exact draws: a point, its rung, with bounds a half of that kernel, then a (truncated half-)normal."""
         masses = np.cumsum(self.weights)
         point = _search(masses, rng.random(size) * masses[-1])
         places, h = self.points[point], self.bandwidths[self._draw_rungs(point, rng.random(size))]
+        if self.bounds == Bounds():
+            return places + h * rng.standard_normal(size)
         reach = _reach(places, h, self.bounds)
         side = (rng.random(size) * reach.sum(axis=0) >= reach[0]).astype(np.int64)
         return _draw_halves(places, h, side, reach[side, np.arange(size)], rng)
@@ -298,8 +304,6 @@ def _search(edges: Array, keys: Array) -> Index:
 
 def _reach(places: Array, h: Array | float, bounds: Bounds) -> Array:
     """Twice the masses of kernels left and right of their places, between the bounds, of shape (2, kernels)."""
-    if bounds == Bounds():
-        return np.ones((2, places.size))
     return np.stack([erf((places - bounds.lower) / (h * SQRT_2)), erf((bounds.upper - places) / (h * SQRT_2))])
 
 
