@@ -268,14 +268,14 @@ def _add_block(exponents: Array, count: int, shifts: Array, sums: Array, highest
     for c in range(count):
         for p in range(_TILE):
             highest[p] = max(highest[p], exponents[c, p])
-    lowest, least = math.inf, math.inf
     for p in range(_TILE):
         sums[p] *= exp_nonpositive(max(shifts[p] - highest[p], LOWEST_EXPONENT))
         shifts[p] = highest[p]
-        lowest = min(lowest, shifts[p])
     for c in range(count):
         for p in range(_TILE):
             sums[p] += exp_nonpositive(max(exponents[c, p] - shifts[p], LOWEST_EXPONENT))
+    # In a loop of its own, since a minimum is not computed in SIMD lanes.
+    lowest, least = math.inf, math.inf
     for p in range(_TILE):
-        least = min(least, sums[p])
+        lowest, least = min(lowest, shifts[p]), min(least, sums[p])
     return lowest + math.log(least)
