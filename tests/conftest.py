@@ -21,6 +21,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_path():
+    """Let small samples run compiled from the first test on: results that change path differ in the last bits."""
+    from amortized_kde.numerics import workload
+
+    workload._work.values = 10**9
+
+
 def pytest_terminal_summary(terminalreporter):
     """Print what tests have measured, whichever process ran them."""
     for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):

@@ -261,7 +261,8 @@ def test_in_a_grid_search():
 def test_on_several_threads_at_once():
     with joblib.parallel_backend("threading", n_jobs=2):
         several = cross_val_score(AmortizedKernelDensity(), X, cv=4)
-    assert_array_equal(several, cross_val_score(AmortizedKernelDensity(), X, cv=4))
+    # A thread can still be at work in NumPy where another one has loaded the compiled loops.
+    assert_allclose(several, cross_val_score(AmortizedKernelDensity(), X, cv=4), rtol=1e-12)
 
 
 def test_its_tags():

@@ -22,11 +22,11 @@ def sample(n=60, d=3, seed=0):
     )
 
 
-def fitted(x, size, shared, *, iterations=50, tail=np.inf):
+def fitted(x, size, shared, *, iterations=50, tail=np.inf, light=False):
     n, d = x.shape
     resp = np.zeros((size, n))
     resp[np.argsort(np.argsort(x[:, 0])) * size // n, np.arange(n)] = 1.0
-    prior, post = Prior(0.3 * np.eye(d), d + 2.0, tail, shared), empty_posterior(size, d, n)
+    prior, post = Prior(0.3 * np.eye(d), d + 2.0, tail, shared, light), empty_posterior(size, d, n)
     value = fit_mixture(np.ascontiguousarray(x.T), np.ones(n), resp, prior, iterations, 0.0, post)
     return value, resp, post, prior
 
@@ -88,6 +88,19 @@ def test_the_posterior_rises_with_every_step(shared, tail):
     assert abs(values[-1] - values[-2]) < abs(values[1] - values[0])
 
 
+def test_light_predictions_are_normal_densities_with_the_covariance_of_the_t():
+    x = sample()
+    _, resp, post, prior = fitted(x, 2, False, light=True)
+    places, expected, out = np.random.default_rng(1).standard_normal((20, 3)) * 3.0, 0.0, np.empty(20)
+    for k in range(2):
+        mass, free = post.masses[k] + MEAN_PRIOR, prior.dof - 2.0 + post.counts[k]
+        covariance = post.scatters[k] * (mass + 1.0) / (mass * free) * free / (free - 2.0)
+        weight = (post.counts[k] + WEIGHT_PRIOR) / (60.0 + 2.0 * WEIGHT_PRIOR)
+        expected = expected + weight * stats.multivariate_normal(post.means[k], covariance).pdf(places)
+    predict_mixture(np.ascontiguousarray(places.T), 60.0, prior, post, out)
+    np.testing.assert_allclose(out, np.log(expected), rtol=1e-9)
+
+
 def test_one_t_component_has_the_location_and_scale_of_maximum_likelihood():
     x = stats.multivariate_t(np.zeros(3), np.diag([1.0, 4.0, 0.25]), df=3.0).rvs(3000, random_state=1)
     _, _, post, prior = fitted(x, 1, False, tail=3.0)
@@ -105,7 +118,11 @@ def test_weights_of_two_count_as_two_points():
     resp[(x[:, 0] > 0).astype(int), np.arange(30)] = counts
     more = np.zeros((2, 35))
     more[(twice[:, 0] > 0).astype(int), np.arange(35)] = 1.0
-    one, other, prior = empty_posterior(2, 3, 30), empty_posterior(2, 3, 35), Prior(np.eye(3), 5.0, np.inf, False)
+    one, other, prior = (
+        empty_posterior(2, 3, 30),
+        empty_posterior(2, 3, 35),
+        Prior(np.eye(3), 5.0, np.inf, False, False),
+    )
     fit_mixture(np.ascontiguousarray(x.T), counts, resp, prior, 20, 0.0, one)
     fit_mixture(np.ascontiguousarray(twice.T), np.ones(35), more, prior, 20, 0.0, other)
     for a, b in zip(one[:-1], other[:-1], strict=True):

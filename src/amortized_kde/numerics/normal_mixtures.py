@@ -2,7 +2,7 @@
 
 The prior of every component is normal-inverse-Wishart, as in Fraley and Raftery (2007): mean 0 with the weight of
 `MEAN_PRIOR` points, and a scatter matrix with some degrees of freedom, for data of unit covariance. The predictive
-density of a component is a Student t.
+density of a component is a Student t, or the normal density with its covariance.
 
 Samples are (d, n) and responsibilities (K, n) here, so that the inner loops run along points, in SIMD lanes.
 """
@@ -25,13 +25,14 @@ _LOG_PI = math.log(math.pi)
 
 class Prior(NamedTuple):
     """What all components have in common: prior `scatter` (d, d) with `dof`; `tail`, the degrees of freedom of a
-    component, infinite for normal ones; whether all have one `shared` covariance.
+    component, infinite for normal ones; whether all have one `shared` covariance, and `light` predictions, normal ones.
     """
 
     scatter: Array
     dof: float
     tail: float
     shared: bool
+    light: bool
 
 
 class Posterior(NamedTuple):
@@ -215,15 +216,18 @@ def fit_mixture(
 
 
 @compiled
-def _log_t(
+def _log_prediction(
     distance: float, log_det: float, count: float, mass: float, all_count: float, size: int, d: int, prior: Prior
 ) -> float:
-    """The log-density of a component's predictive t: distance and determinant are those of the posterior scatter.
+    """The log-density of a component's prediction: distance and determinant are those of the posterior scatter.
 
     With few points its tails are heavier than the component's: the reciprocals of the degrees of freedom are added.
     """
     free = prior.dof - d + 1.0 + (max(all_count - size + 1.0, 0.0) if prior.shared else count)
     full = mass + MEAN_PRIOR
+    if prior.light:
+        variance = (full + 1.0) / (full * (free - 2.0))
+        return -0.5 * (log_det + d * (math.log(2.0 * variance) + _LOG_PI) + distance / variance)
     scale = (full + 1.0) / (full * free)
     dof = 1.0 / (1.0 / free + 1.0 / prior.tail)
     log = math.lgamma(0.5 * (dof + d)) - math.lgamma(0.5 * dof) - 0.5 * d * (math.log(dof * scale) + _LOG_PI)
@@ -250,7 +254,7 @@ def predict_mixture(x: Array, total: float, prior: Prior, post: Posterior, out: 
         top, mass = -math.inf, 0.0
         for k in range(size):
             distance = _distance(post.inverses[k], post.means[k], x, i)
-            log = _log_t(distance, post.log_dets[k], post.counts[k], post.masses[k], total, size, d, prior)
+            log = _log_prediction(distance, post.log_dets[k], post.counts[k], post.masses[k], total, size, d, prior)
             log += math.log((post.counts[k] + WEIGHT_PRIOR) / (total + WEIGHT_PRIOR * size))
             if log > top:
                 mass = mass * math.exp(top - log) + 1.0
@@ -285,7 +289,7 @@ def leave_one_out(
             moved = distance / rest * (full / (full - r)) ** 2
             count = max(post.counts[k] - resp[k, i], 0.0)
             log_det = post.log_dets[k] + math.log(rest)
-            log = _log_t(moved, log_det, count, max(post.masses[k] - r, 0.0), left, size, d, prior)
+            log = _log_prediction(moved, log_det, count, max(post.masses[k] - r, 0.0), left, size, d, prior)
             log += math.log((count + WEIGHT_PRIOR) / (left + WEIGHT_PRIOR * size))
             if log > top:
                 mass = mass * math.exp(top - log) + 1.0

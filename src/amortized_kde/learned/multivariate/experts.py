@@ -1,5 +1,8 @@
 """Candidate densities of a sample in its frame: mixtures, kernel estimates, broad t densities and shrunk copulas.
 
+In normal scores no candidate has heavier tails than a normal density: what is far there is much farther in data units,
+and a density at a bound could have any height.
+
 Every candidate is evaluated at new points, and at points of the sample with that point left out. A network weighs them.
 """
 
@@ -25,14 +28,16 @@ from amortized_kde.numerics.normal_mixtures import (
 SHARED = (1, 2, 3, 4, 6, 8)
 WEAK = (2, 3, 4, 6, 8, 12)
 POOLED = (2, 3, 4, 6, 8, 12, 16, 24)
-# Components and their degrees of freedom; with 2 and fewer there would be no variance.
-TAILED = ((1, 2.5), (1, 6.0), (2, 4.0), (4, 4.0))
+# Components and their degrees of freedom, of data only; with fewer the variance would be many times the sample's.
+TAILED = ((1, 4.0), (1, 8.0), (2, 5.0), (4, 5.0))
 # Bandwidths of round kernels, in units of the sample's standard deviation.
 ROUND = tuple(2.0 ** (0.5 - 0.5 * k) for k in range(10))
 # Kernels with the shape of their component in a pooled mixture of this size, drawn towards its mean.
 SHAPED = ((6, (0.7, 0.5, 0.35, 0.25)), (24, (0.7, 0.5, 0.35, 0.25)))
-# (degrees of freedom, scale) of t densities around the sample's mean; with fewer than 3 there would be no variance.
-BROAD = ((3.0, 1.0), (3.0, 3.0), (3.0, 10.0))
+# Of normal scores only with bandwidths below this: the scores' variance is 1, and wide kernels would add to it.
+_WIDEST_OF_SCORES = 0.9
+# (degrees of freedom, scale) of t densities around the sample's mean, of data only.
+BROAD = ((4.0, 1.0), (4.0, 2.5), (4.0, 6.0))
 # Normal copulas whose correlations are this much nearer to 0 than the sample's; 1 is the product of the margins.
 SHRUNK = (0.2, 0.45, 0.7, 1.0)
 
@@ -80,9 +85,11 @@ class Mixture:
         return np.full(size, max(self.total - fewer, 0.0)) if self.prior.shared else self.posterior.counts
 
     def predictive_dofs(self) -> tuple[Array, Array]:
-        """Return degrees of freedom of the predictive t densities (K,), and those behind their scales."""
+        """Return degrees of freedom of the predictive densities (K,), and those behind their scales."""
         size, d = self.posterior.means.shape
         free = self.prior.dof - d + 1.0 + self._counts(size - 1.0)
+        if self.prior.light:
+            return np.full(size, np.inf), free - 2.0
         return 1.0 / (1.0 / free + 1.0 / self.prior.tail), free
 
     def covariances(self) -> Array:
@@ -189,15 +196,18 @@ class Experts:
                 sum_kernels(y, skip, kernels, out)
         with np.errstate(divide="ignore"):
             kernel_logs = np.log(np.concatenate(sums, axis=1))
-        shrunk = np.full((len(y), len(SHRUNK)), -np.inf)
-        if self.copula is not None:
+        broad, shrunk = (np.full((len(y), len(sort)), -np.inf) for sort in (BROAD, SHRUNK))
+        if self.copula is None:
+            broad = _log_broad(y)
+        else:
             shrunk = self.copula.logs(y, np.where(skip < 0, 0.0, self.weights[skip]))
-        return np.concatenate([np.stack(columns, axis=1), kernel_logs, _log_broad(y), shrunk], axis=1)
+            kernel_logs[:, : len(ROUND)][:, np.array(ROUND) >= _WIDEST_OF_SCORES] = -np.inf
+        return np.concatenate([np.stack(columns, axis=1), kernel_logs, broad, shrunk], axis=1)
 
 
 def fit_experts(y: Array, weights: Array, copula: Copula | None = None) -> Experts:
-    """Fit all candidates to a sample in its frame, whose points are in an order that does not matter."""
-    mixtures = _fit_mixtures(y, weights / np.sum(weights**2))
+    """Fit all candidates to a sample in its frame, of normal scores if there is a copula."""
+    mixtures = _fit_mixtures(y, weights / np.sum(weights**2), light=copula is not None)
     n, d = y.shape
     groups: list[Group | None] = [
         Group(np.zeros(n, dtype=np.int64), np.zeros((1, d)), np.eye(d)[None], np.array(ROUND), np.ones(len(ROUND)))
@@ -213,14 +223,14 @@ def fit_experts(y: Array, weights: Array, copula: Copula | None = None) -> Exper
     return Experts(y, weights, tuple(mixtures), tuple(groups), copula)
 
 
-def _fit_mixtures(y: Array, counts: Array) -> list[Mixture | None]:
+def _fit_mixtures(y: Array, counts: Array, *, light: bool) -> list[Mixture | None]:
     n, d = y.shape
     total, rows = float(counts.sum()), np.ascontiguousarray(y.T)
     labels = _labels(y, sorted({mixed.size for mixed in MIXTURES if mixed.size <= max(1.0, total / _FEWEST)}))
     pooled: dict[int, Array] = {}
     fitted: list[Mixture | None] = []
     for size, kind, tail in MIXTURES:
-        if size not in labels:
+        if size not in labels or (light and tail < math.inf):
             fitted.append(None)
             continue
         resp = np.zeros((size, n))
@@ -228,7 +238,7 @@ def _fit_mixtures(y: Array, counts: Array) -> list[Mixture | None]:
         scatter = np.eye(d) * size ** (-2.0 / d)
         if kind == "pooled":
             scatter = (d + 2.0) * (pooled[size] if size in pooled else _within(y, counts, labels[size], scatter))
-        prior, post = Prior(scatter, d + 2.0, tail, kind == "shared"), empty_posterior(size, d, n)
+        prior, post = Prior(scatter, d + 2.0, tail, kind == "shared", light), empty_posterior(size, d, n)
         fit_mixture(rows, counts, resp, prior, _ITERATIONS, _TOLERANCE, post)
         made = Mixture(total, prior, post, resp)
         fitted.append(made)

@@ -5,14 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from amortized_kde._types import Array
-from amortized_kde.learned.multivariate.experts import (
-    BROAD,
-    COLUMNS,
-    SORTS,
-    Copula,
-    Experts,
-    fit_experts,
-)
+from amortized_kde.learned.multivariate.experts import COLUMNS, Copula, Experts, fit_experts
 from amortized_kde.learned.multivariate.frames import Frame, own_part
 
 # Left-out densities are evaluated at this many points at most.
@@ -51,11 +44,7 @@ def describe(x: Array, weights: Array, frame: Frame) -> Described:
         log_jacobian = log_jacobian - own_part(x, frame.margins)
     experts = fit_experts(y, weights, _copula(y, weights, frame))
     chosen = np.arange(min(len(x), MOST_LEFT_OUT))
-    logs = experts.logs_left_out(chosen) + log_jacobian[chosen, None]
-    if frame.margins is not None:
-        # Normal scores end at 8, beyond which these have much of their mass.
-        logs[:, sum(SORTS[:2]) : sum(SORTS[:3])][:, [scale > 1.0 for _, scale in BROAD]] = -np.inf
-    return Described(frame, experts, logs)
+    return Described(frame, experts, experts.logs_left_out(chosen) + log_jacobian[chosen, None])
 
 
 def _copula(y: Array, weights: Array, frame: Frame) -> Copula | None:

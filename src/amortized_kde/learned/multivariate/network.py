@@ -32,8 +32,8 @@ SHAPES: dict[str, tuple[int, ...]] = {
 # For the model's card.
 CONVENTIONS = {
     "frames": "whitened data, and whitened normal scores by the margins' adaptive densities; only these with bounds",
-    "candidates": "mixtures of Student t, predictive under a normal-inverse-Wishart prior; kernel estimates; broad t; "
-    "normal copulas with shrunk correlations",
+    "candidates": "mixtures, predictive under a normal-inverse-Wishart prior (Student t of data, normal of scores); "
+    "kernel estimates; broad t of data; normal copulas with shrunk correlations",
     "inputs": "left-out log-densities relative to the stacked one: mean, n times mean, spread, stacked weight; n, d",
     "sizes": "of more than 4096 points a fixed choice of that many is described; bandwidths shrink as n^(-1/(d+4))",
 }

@@ -8,6 +8,7 @@ scores. :math:`\beta` are the weights that maximise the left-out likelihood (sta
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from amortized_kde.numerics.normal_mixtures import MEAN_PRIOR, WEIGHT_PRIOR
 MOST_DESCRIBED = 4096
 # Candidates of less weight are left out, and cost no time then.
 _LEAST_WEIGHT = 1e-4
+# From this many points on, kernels are joined whose points share a cell of this size, in bandwidths.
+_JOINED_FROM, _CELL = 1024, 0.5
 
 
 def predict(
@@ -118,18 +121,44 @@ def _of_kernels(experts: Experts, shares: Array, y: Array, weights: Array, descr
     for group, count in zip(experts.groups, GROUP_SIZES, strict=True):
         own = shares[start : start + count]
         start += count
-        if group is None:
+        if group is None or not own.any():
             continue
+        label = group.label if n == described else experts.label(group, y)
+        factors = np.asarray(np.linalg.cholesky(group.covariances), np.float64)
         for share, size, pull in zip(own, group.sizes, group.pulls, strict=True):
             if share:
-                label = group.label if n == described else experts.label(group, y)
-                centre = group.centres[label]
                 h = size * shrink
                 drawn = 1.0 if pull == 1.0 else math.sqrt(1.0 - h * h)
-                factors = np.asarray(np.linalg.cholesky(group.covariances), np.float64)
-                means = centre + drawn * (y - centre)
-                made.append(Components(share * weights, means, factors, label, np.full(n, h), np.full(n, np.inf)))
+                centre = group.centres[label]
+                kernels = Kernels(weights, centre + drawn * (y - centre), label, h)
+                masses, means, labels, h = kernels if n < _JOINED_FROM else _join_close(kernels, factors)
+                sizes, dofs = np.full(masses.size, h), np.full(masses.size, np.inf)
+                made.append(Components(share * masses, means, factors, labels, sizes, dofs))
     return made
+
+
+class Kernels(NamedTuple):
+    """Normal kernels: weights (m,), means (m, d), the shapes they have (m,), and their common size."""
+
+    weights: Array
+    means: Array
+    label: Index
+    size: float
+
+
+def _join_close(kernels: Kernels, factors: Array) -> Kernels:
+    """Join kernels of one shape whose means share a cell; what varies inside the cells is added to the bandwidth."""
+    weights, means, label, h = kernels
+    inverse = np.linalg.inv(factors)
+    units = np.einsum("nij,nj->ni", inverse[label], means) / h
+    keys = np.column_stack([label, np.floor(units / _CELL)])
+    _, first, cell = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    cell = cell.reshape(-1)
+    masses = np.bincount(cell, weights)
+    centres = np.stack([np.bincount(cell, weights * column) / masses for column in means.T], axis=1)
+    inside = np.einsum("nij,nj->ni", inverse[label], means - centres[cell]) / h
+    lost = float(weights @ np.mean(inside**2, axis=1) / weights.sum())
+    return Kernels(masses, centres, label[first], h * math.sqrt(1.0 + lost))
 
 
 def _of_broad(dof: float, scale: float, share: float, d: int) -> Components:

@@ -236,7 +236,8 @@ class DimensionsRecipe(Recipe):
     """Everything that decides the weights of the model for several dimensions.
 
     Tasks are prepared once, in `files` files, of which the first `held_files` validate every `every` steps. The
-    learning rate falls along a cosine to `final_rate` times the first.
+    learning rate falls along a cosine to `final_rate` times the first. A density with twice the sample's standard
+    deviation costs `width_price` bits.
     """
 
     world: Literal["dimensions"]
@@ -245,6 +246,7 @@ class DimensionsRecipe(Recipe):
     files: int
     held_files: int
     final_rate: float
+    width_price: float
 
     def as_card(self) -> dict[str, Any]:
         """Return the recipe as plain data, with the network's output."""

@@ -17,9 +17,10 @@ from amortized_kde import fit
 from amortized_kde._files import replacing
 from amortized_kde._types import Array
 from amortized_kde.errors import AmortizedKdeError, AmortizedKdeWarning
-from amortized_kde.learned.multivariate.experts import COLUMNS
+from amortized_kde.learned.multivariate.experts import BROAD, COLUMNS, KERNELS, ROUND, SHRUNK, Experts, Mixture
 from amortized_kde.learned.multivariate.features import MOST_LEFT_OUT, describe, features_of, nothing
 from amortized_kde.learned.multivariate.frames import frame_of
+from amortized_kde.numerics.normal_mixtures import MEAN_PRIOR, WEIGHT_PRIOR
 from amortized_kde.numerics.threads import available_threads
 from amortized_kde.research.tasks.dimensions import random_truth
 
@@ -31,11 +32,15 @@ TASKS_PER_FILE = 100
 
 
 class Prepared(NamedTuple):
-    """Tasks: inputs (t, f), stacked weights (t, c), log-ratios to the truth (t, DRAWS, c), and sizes (t, 2)."""
+    """Tasks: inputs (t, f), stacked weights (t, c), log-ratios to the truth (t, DRAWS, c), variances (t, c), sizes (t, 2).
+
+    Variances of the candidates are those of the frame's coordinates, in which the sample's are 1.
+    """
 
     inputs: Array
     stacked: Array
     ratios: Array
+    variances: Array
     sizes: Array
 
     @classmethod
@@ -44,14 +49,14 @@ class Prepared(NamedTuple):
         found = []
         for path in paths:
             with np.load(path) as file:
-                left_out, sizes, ratios = file["left_out"], file["sizes"], file["ratios"]
+                left_out, sizes, kept = file["left_out"], file["sizes"], (file["ratios"], file["variances"])
             ends = np.cumsum(np.minimum(sizes[:, 0], MOST_LEFT_OUT))[:-1]
             rows = [
                 features_of(logs.astype(np.float64), np.full(len(logs), 1.0 / len(logs)), float(n), int(d))
                 for logs, (n, d) in zip(np.split(left_out, ends), sizes, strict=True)
             ]
             inputs, stacked = (np.stack(parts).astype(np.float32) for parts in zip(*rows, strict=True))
-            found.append((inputs, stacked, ratios, sizes))
+            found.append((inputs, stacked, *kept, sizes))
         return cls(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
@@ -65,8 +70,8 @@ def prepare_files(folder: Path, seed: int, count: int) -> list[Path]:
         return [job.result() for job in track(jobs, description="preparing tasks")]
 
 
-def prepare_task(seed: tuple[int, ...]) -> tuple[Array, Array, Array]:
-    """Return left-out log-densities (a, c) of all candidates, log-ratios at draws, and (n, d) of one task."""
+def prepare_task(seed: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
+    """Return left-out log-densities (a, c) of all candidates, log-ratios at draws, variances, and (n, d) of one task."""
     rng = np.random.default_rng(seed)
     d = int(rng.choice([2, 3, 4, 5, 6, 7, 8], p=[0.28, 0.2, 0.14, 0.14, 0.08, 0.08, 0.08]))
     low, high = (256, 4096) if rng.random() < 0.08 else (d + 2, 256)
@@ -85,18 +90,37 @@ def prepare_task(seed: tuple[int, ...]) -> tuple[Array, Array, Array]:
     margins = tuple(fit(x[:, j], bounds=bounds[j]) for j in range(d))
     free = all(low is None and high is None for low, high in bounds)
     truth_logs = truth.log_density(draws)[:, None]
-    left_out, logs = [], []
+    left_out, logs, variances = [], [], []
     for frame in (frame_of(x, weights) if free else None, frame_of(x, weights, margins)):
         if frame is None:
             left_out.append(nothing(min(n, MOST_LEFT_OUT)))
             logs.append(np.full((DRAWS, COLUMNS), -np.inf))
+            variances.append(np.zeros(COLUMNS))
         else:
             described = describe(x, weights, frame)
             left_out.append(described.left_out)
             logs.append(described.logs(draws))
+            variances.append(variances_of(described.experts))
     joined = np.concatenate(left_out, axis=1)
     ratios = np.clip(np.concatenate(logs, axis=1) - truth_logs, _LOWEST, _HIGHEST)
-    return joined, ratios, np.array([n, d])
+    return joined, ratios, np.concatenate(variances), np.array([n, d])
+
+
+def variances_of(experts: Experts) -> Array:
+    """Return the variance of every candidate in the frame's coordinates, their mean over coordinates, (COLUMNS,)."""
+    found = [0.0 if mixture is None else _mixture_variance(mixture) for mixture in experts.mixtures]
+    found += [1.0 + h**2 for h in ROUND] + [1.0] * (KERNELS - len(ROUND))
+    found += [scale**2 * dof / (dof - 2.0) for dof, scale in BROAD] + [1.0] * len(SHRUNK)
+    return np.array(found)
+
+
+def _mixture_variance(mixture: Mixture) -> float:
+    post, (dofs, free) = mixture.posterior, mixture.predictive_dofs()
+    weights = (post.counts + WEIGHT_PRIOR) / (post.counts + WEIGHT_PRIOR).sum()
+    mass = post.masses + MEAN_PRIOR
+    factors = (mass + 1.0) / (mass * free) / (1.0 - 2.0 / dofs)
+    inside = factors * np.trace(post.scatters, axis1=1, axis2=2)
+    return float(weights @ (inside + np.sum((post.means - weights @ post.means) ** 2, axis=1)) / post.means.shape[1])
 
 
 def prepare_file(folder: str | os.PathLike[str], seed: int, number: int) -> Path:
@@ -112,15 +136,16 @@ def prepare_file(folder: str | os.PathLike[str], seed: int, number: int) -> Path
                 row = prepare_task((seed, number, task))
             except (AmortizedKdeError, np.linalg.LinAlgError):
                 continue
-        if np.isfinite(row[1]).all() and not np.isnan(row[0]).any():
+        if np.isfinite(row[1]).all() and not np.isnan(row[0]).any() and np.isfinite(row[2]).all():
             rows.append(row)
-    left_out, ratios, sizes = zip(*rows, strict=True)
+    left_out, ratios, variances, sizes = zip(*rows, strict=True)
     with replacing(path) as file:
         np.savez(
             file,
             allow_pickle=False,
             left_out=np.concatenate(left_out).astype(np.float32),
             ratios=np.stack(ratios).astype(np.float16),
+            variances=np.stack(variances).astype(np.float32),
             sizes=np.stack(sizes),
         )
     return path

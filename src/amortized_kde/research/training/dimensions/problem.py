@@ -26,10 +26,15 @@ class Tasks(NamedTuple):
 
     inputs: tuple[Any, ...]
     ratios: Array
+    variances: Array
 
 
 class DimensionsProblem(Problem):
-    """Prepared tasks, kept in `folder`, and the mean log-ratio of truth and prediction at their draws."""
+    r"""Prepared tasks, kept in `folder`, and the mean log-ratio of truth and prediction at their draws.
+
+    Steps also pay for a density that is wider than the sample, as those of the 1-D model do:
+    :math:`p \max(0, \log_2 s)`, with s the standard deviation in units of the sample's, and the recipe's price p.
+    """
 
     keeps_best = False
 
@@ -57,9 +62,8 @@ class DimensionsProblem(Problem):
 
     def _batch(self, tasks: Prepared, rows: Any) -> Tasks:
         given = tasks.inputs[rows], tasks.stacked[rows]
-        return Tasks(
-            (*(np.asarray(part, np.float32) for part in given), *self._floats), tasks.ratios[rows].astype(float)
-        )
+        inputs = (*(np.asarray(part, np.float32) for part in given), *self._floats)
+        return Tasks(inputs, tasks.ratios[rows].astype(float), tasks.variances[rows].astype(float))
 
     def step(self, step: int) -> Tasks:
         """Return the tasks of a step, drawn with its number as seed."""
@@ -75,11 +79,16 @@ class DimensionsProblem(Problem):
         return float(-logsumexp(batch.ratios + outputs[0][:, None], axis=2).mean() / np.log(2.0))
 
     def score_and_slopes(self, batch: Tasks, outputs: Outputs) -> tuple[float, Slopes]:
-        """Return the score, and its derivative with respect to every log-weight."""
+        """Return score and price, and their derivative with respect to every log-weight."""
         logs = batch.ratios + outputs[0][:, None]
         totals = logsumexp(logs, axis=2, keepdims=True)
-        slopes = -np.exp(logs - totals).mean(axis=1) / (len(logs) * np.log(2.0))
-        return float(-totals.mean() / np.log(2.0)), (slopes.astype(np.float32),)
+        parts = np.exp(outputs[0]) * batch.variances
+        variance = parts.sum(axis=1)
+        price = 0.5 * self.recipe.width_price * np.maximum(np.log2(variance), 0.0)
+        slopes = -np.exp(logs - totals).mean(axis=1)
+        slopes += 0.5 * self.recipe.width_price * (variance > 1.0)[:, None] * parts / variance[:, None]
+        slopes /= len(logs) * np.log(2.0)
+        return float(price.mean() - totals.mean() / np.log(2.0)), (slopes.astype(np.float32),)
 
     def arrays(self, network: Any) -> dict[str, NDArray[Any]]:
         """Return the arrays of the model's file."""
