@@ -90,7 +90,7 @@ def test_the_posterior_rises_with_every_step(shared, tail):
 
 def test_light_predictions_are_normal_densities_with_the_covariance_of_the_t():
     x = sample()
-    _, resp, post, prior = fitted(x, 2, False, light=True)
+    _, _, post, prior = fitted(x, 2, False, light=True)
     places, expected, out = np.random.default_rng(1).standard_normal((20, 3)) * 3.0, 0.0, np.empty(20)
     for k in range(2):
         mass, free = post.masses[k] + MEAN_PRIOR, prior.dof - 2.0 + post.counts[k]

@@ -154,7 +154,7 @@ def _join_close(kernels: Kernels, factors: Array) -> Kernels:
     keys = np.column_stack([label, np.floor(units / _CELL)])
     _, first, cell = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     cell = cell.reshape(-1)
-    masses = np.bincount(cell, weights)
+    masses = np.bincount(cell, weights).astype(np.float64)
     centres = np.stack([np.bincount(cell, weights * column) / masses for column in means.T], axis=1)
     inside = np.einsum("nij,nj->ni", inverse[label], means - centres[cell]) / h
     lost = float(weights @ np.mean(inside**2, axis=1) / weights.sum())

@@ -32,9 +32,9 @@ TASKS_PER_FILE = 100
 
 
 class Prepared(NamedTuple):
-    """Tasks: inputs (t, f), stacked weights (t, c), log-ratios to the truth (t, DRAWS, c), variances (t, c), sizes (t, 2).
+    """Tasks: inputs (t, f), stacked weights (t, c), log-ratios to the truth (t, DRAWS, c), variances (t, c), sizes.
 
-    Variances of the candidates are those of the frame's coordinates, in which the sample's are 1.
+    Variances of candidates are those of the frame's coordinates, in which the sample's are 1.
     """
 
     inputs: Array
@@ -71,7 +71,7 @@ def prepare_files(folder: Path, seed: int, count: int) -> list[Path]:
 
 
 def prepare_task(seed: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
-    """Return left-out log-densities (a, c) of all candidates, log-ratios at draws, variances, and (n, d) of one task."""
+    """Return left-out log-densities (a, c) of all candidates, log-ratios at draws, variances, and (n, d) of a task."""
     rng = np.random.default_rng(seed)
     d = int(rng.choice([2, 3, 4, 5, 6, 7, 8], p=[0.28, 0.2, 0.14, 0.14, 0.08, 0.08, 0.08]))
     low, high = (256, 4096) if rng.random() < 0.08 else (d + 2, 256)

@@ -36,6 +36,7 @@ class DimensionsProblem(Problem):
     :math:`p \max(0, \log_2 s)`, with s the standard deviation in units of the sample's, and the recipe's price p.
     """
 
+    recipe: DimensionsRecipe
     keeps_best = False
 
     def __init__(self, recipe: DimensionsRecipe, folder: Path) -> None:
