@@ -143,7 +143,7 @@ BAD_SAMPLES = {
     "missing": ([1.0, math.nan, 2.0], r"position 1.*nan=.omit"),
     "two-dimensional": ([[1.0, 2.0], [3.0, 4.0]], r"\(2, 2\).*axis="),
     "a number": (3.0, "single number"),
-    "unequal rows": ([[1.0, 2.0], [3.0]], "cannot be read"),
+    "unequal rows": ([[1.0, 2.0], [3.0]], "cannot be read|rows 0 and 1 of x have lengths 2 and 1"),
 }
 
 

@@ -79,6 +79,7 @@ def test_a_file_is_kept_while_another_tab_is_open(page):
     settled(page)
     page.get_by_role("tab", name="Ensembles").click()
     says(page, "400 ensembles")
+    settled(page)
     kind = {"name": "e.csv", "mimeType": "text/csv", "buffer": TABLE.encode()}
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(kind)
     says(page, "60 ensembles of 3 members")

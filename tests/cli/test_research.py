@@ -32,6 +32,7 @@ def test_models_are_listed_and_shown():
         "gmm32",
         "gmm8",
         "multifamily",
+        "multivariate",
         "single",
     }
     card = json.loads(runner.invoke(app, ["models", "gmm32", "--json"]).stdout)

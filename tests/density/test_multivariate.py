@@ -115,8 +115,11 @@ def test_quantiles_and_levels_of_very_many_components():
 def test_a_box_has_the_probability_of_scipy():
     d, law = normal(), multivariate_normal(MEAN, COVARIANCE)
     upper, lower = MEAN + np.array([0.5, 1.0, 0.2]), MEAN - np.array([1.0, 0.3, 2.0])
-    assert d.cdf(upper) == pytest.approx(law.cdf(upper), abs=1e-4)
-    assert d.cdf(upper, lower_limit=lower) == pytest.approx(law.cdf(upper, lower_limit=lower), abs=1e-4)
+    assert d.cdf(upper, error=1e-4) == pytest.approx(law.cdf(upper), abs=1e-4)
+    box = d.cdf(upper, lower_limit=lower, error=1e-4)
+    assert box == pytest.approx(law.cdf(upper, lower_limit=lower), abs=1e-4)
+    half = d.cdf([upper[0], np.inf, np.inf], lower_limit=[lower[0], -np.inf, -np.inf])
+    assert half == pytest.approx(d.marginal(0).cdf(upper[0]) - d.marginal(0).cdf(lower[0]), abs=1e-12)
     assert d.cdf([np.inf] * 3) == pytest.approx(1.0, abs=1e-12)
     np.testing.assert_array_equal(d.cdf([lower, upper], lower_limit=upper), [0.0, 0.0])
     heavy = normal(3.5)

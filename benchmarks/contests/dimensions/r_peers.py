@@ -16,8 +16,8 @@ from contests.dimensions.scoring import Score, ends_of, score_answer
 # The dimensions that each is run in: ks has boundary kernels for two or three, and its bandwidth matrices take seconds
 # to minutes above.
 R_PEERS: dict[str, tuple[int, ...]] = {
-    "ks Hpi": (2, 3, 4, 5),
-    "ks Hscv": (2, 3, 4),
+    "ks Hpi": (2, 3),
+    "ks Hscv": (2,),
     "mclust": (2, 3, 4, 5, 6, 7, 8),
     "ks boundary (beta)": (2,),
     "ks boundary (linear)": (2,),

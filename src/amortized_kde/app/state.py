@@ -77,8 +77,13 @@ def keep() -> None:
 def _choices() -> dict[str, Any]:
     """Return everything that undo restores; a field that is not shown at present keeps its last value."""
     state = st.session_state
-    found = {name: state[name] for name in map(str, state) if name.startswith(_UNDONE) and name not in _NOT_FIELDS}
+    found = {name: state[name] for name in _fields()}
     return {"pasted": "", **state.get(_PRESENT, {}), **asdict(current()), **found}
+
+
+def _fields() -> list[str]:
+    """Return the keys of the fields besides the settings that undo restores."""
+    return [name for name in map(str, st.session_state) if name.startswith(_UNDONE) and name not in _NOT_FIELDS]
 
 
 def _note_change() -> None:
@@ -102,6 +107,9 @@ def _undo() -> None:
     if choices["pasted"] != st.session_state.get("pasted", ""):
         take_text(choices["pasted"])
         st.session_state["undone"] = st.session_state.get("undone", 0) + 1
+    # Fields that came after these choices would count as another change.
+    for name in set(_fields()) - set(choices):
+        del st.session_state[name]
     for name, value in choices.items():
         st.session_state[name] = list(value) if isinstance(value, tuple) else value
     st.session_state[_PRESENT] = choices

@@ -246,7 +246,7 @@ class MultivariateDensity:
         return MultivariateDensity(parts, points, weights, names, box, self.method)
 
     @quiet
-    def cdf(self, x: ArrayLike, *, lower_limit: ArrayLike | None = None, error: float = 1e-4) -> Any:
+    def cdf(self, x: ArrayLike, *, lower_limit: ArrayLike | None = None, error: float = 1e-3) -> Any:
         """Return the probability that every variable is at most `x`, and above `lower_limit` if that is given.
 
         Parameters
@@ -265,10 +265,20 @@ class MultivariateDensity:
         lower = np.full(self.dimension, -math.inf) if lower_limit is None else self._read_points(lower_limit)
         lower, upper = np.broadcast_arrays(lower, upper)
         flat = zip(lower.reshape(-1, self.dimension), upper.reshape(-1, self.dimension), strict=True)
-        found = np.array(
-            [math.nan if np.isnan([a, b]).any() else box_probability(self.parts, a, b, error) for a, b in flat]
-        )
+        found = np.array([math.nan if np.isnan([a, b]).any() else self._probability(a, b, error) for a, b in flat])
         return float(found[0]) if upper.ndim == 1 else found.reshape(upper.shape[:-1])
+
+    def _probability(self, lower: Array, upper: Array, error: float) -> float:
+        """The probability of a box; variables that it does not limit are left out, which is exact."""
+        ends = zip(lower, upper, self.box, strict=True)
+        limited = [axis for axis, (a, b, (low, high)) in enumerate(ends) if a > low or b < high]
+        if not limited:
+            return 1.0
+        if len(limited) == 1 < self.dimension:
+            margin, axis = self.marginal(limited), limited[0]
+            return max(float(margin.cdf(upper[axis]) - margin.cdf(lower[axis])), 0.0)
+        parts = self.parts if len(limited) == self.dimension else self.marginal(limited).parts
+        return box_probability(parts, lower[limited], upper[limited], error)
 
     @cached_property
     def _draws(self) -> tuple[Array, Array]:

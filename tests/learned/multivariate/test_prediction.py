@@ -5,6 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 import amortized_kde as akde
+from amortized_kde.learned.multivariate import prediction
 from amortized_kde.learned.multivariate.features import describe, features_of, stack
 from amortized_kde.learned.multivariate.frames import frame_of
 from amortized_kde.learned.multivariate.network import log_weights
@@ -76,13 +77,29 @@ def test_known_bounds_hold_all_mass():
     assert all(part.margins is not None for part in d.parts)
 
 
-def test_large_samples_are_described_by_a_part_and_use_all_points():
-    x = sample(5000)
+def test_large_samples_are_described_by_a_part_and_use_all_points(monkeypatch):
+    x, places = sample(5000), sample(2000, seed=9)
     d = akde.fit(x)
-    kernels = sum(int(np.isinf(part.components.dofs).sum()) for part in d.parts)
-    assert kernels % 5000 == 0
-    places = sample(2000, seed=9)
     assert d.logpdf(places).mean() > akde.fit(x, method="lcv").logpdf(places).mean()
+    monkeypatch.setattr(prediction, "_JOINED_FROM", np.inf)
+    every = akde.fit(x)
+    kernels, joined = (sum(part.components.weights.size for part in one.parts) for one in (every, d))
+    assert 5000 < joined < kernels
+    assert np.abs(d.logpdf(places) - every.logpdf(places)).mean() < 1e-3
+    np.testing.assert_allclose(d.cov(), every.cov(), rtol=1e-3)
+
+
+def test_joined_kernels_keep_weight_mean_and_covariance():
+    rng = np.random.default_rng(3)
+    weights, means, label = rng.random(500), rng.standard_normal((500, 2)), rng.integers(2, size=500)
+    factors = np.array([np.eye(2), [[2.0, 0.0], [1.0, 0.5]]])
+    joined = prediction._join_close(prediction.Kernels(weights, means, label, 0.8), factors)
+    assert joined.weights.size < 400
+    assert 0.8 < joined.size < 0.85
+    for k in range(2):
+        own, kept = label == k, joined.label == k
+        np.testing.assert_allclose(joined.weights[kept].sum(), weights[own].sum())
+        np.testing.assert_allclose(joined.weights[kept] @ joined.means[kept], weights[own] @ means[own])
 
 
 def test_stacked_weights_maximise_the_left_out_likelihood():
