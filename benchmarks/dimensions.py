@@ -1,7 +1,8 @@
 """KL in bits of density estimates in two to eight dimensions, against peers.
 
     python benchmarks/dimensions.py [--beds mixtures,others,wand-jones,bounded,real] [--n 20,100,256] [--tests 50]
-        [--real-n 50,100,256,1000] [--splits 5] [--dimensions 2,3,5,8] [--ours module:function ...] [--peers all|none|NAME,...] [--out results]
+        [--real-n 50,100,256,1000] [--splits 5] [--dimensions 2,3,5,8] [--ours module:function ...]
+        [--peers all|none|NAME,...] [--out results]
 
 Ours are functions fit(X, bounds=None), given by import path, and are always computed; `amortized_kde:fit` is the
 default, and `--ours none` runs peers alone. At least `--tests` tests are made of a bed at every n, each dimension and
@@ -9,8 +10,8 @@ family equally often, and `--splits` splits of each real table. On real tables t
 predictive t of a normal model: negative is better. The first of ours is judged by the claims in
 contests/dimensions/judgement.py.
 
-Scores of peers are kept in results/.rivals, and most are committed, since they take hours. From 1000 rows on, tests with
-a known truth have only the peers in `LARGE`. Tables, claims and a figure are written only with --out.
+Scores of peers are kept in results/.rivals, and most are committed, since they take hours. From 1000 rows on, tests
+with a known truth have only the peers in `LARGE`. Tables, claims and a figure are written only with --out.
 """
 
 import argparse

@@ -8,6 +8,7 @@ from typing import Any
 from contests.dimensions.beds import Task
 from contests.dimensions.peers import DIMENSIONS_OF, METHODS, ORACLE, score_oracle
 from contests.dimensions.r_peers import BOUNDED_ONLY, R_PEERS, score_in_r
+from contests.dimensions.real_tables import REAL
 from contests.dimensions.scoring import Fit, LogDensity, Score, score_fit
 from contests.dimensions.store import append_scores, read_scores, scores_file
 
@@ -70,5 +71,8 @@ def answer_peer(method: str, tasks: Sequence[Task]) -> list[Score]:
 def applies(method: str, task: Task) -> bool:
     """Return whether a peer exists for the dimension of a test, and for its bounds."""
     dimensions = {**DIMENSIONS_OF, **R_PEERS}.get(method)
+    if method in R_PEERS and task.bed == REAL:
+        # mclust takes a minute for a table of eight columns and 1000 rows.
+        dimensions = (2,)
     has_dimension = dimensions is None or task.sample.shape[1] in dimensions
     return has_dimension and (task.bounds is not None or method not in BOUNDED_ONLY)
