@@ -86,7 +86,7 @@ def test_large_samples_are_described_by_a_part_and_use_all_points(monkeypatch):
     kernels, joined = (sum(part.components.weights.size for part in one.parts) for one in (every, d))
     assert 5000 < joined < kernels
     assert np.abs(d.logpdf(places) - every.logpdf(places)).mean() < 1e-3
-    np.testing.assert_allclose(d.cov(), every.cov(), rtol=1e-3)
+    np.testing.assert_allclose(d.cov(), every.cov(), atol=5e-3)
 
 
 def test_joined_kernels_keep_weight_mean_and_covariance():
