@@ -35,7 +35,7 @@ from contests.dimensions.running import applies, import_fit, score_ours, score_p
 from contests.scores import FOLDER
 
 PEERS = (*METHODS, ORACLE, *R_PEERS)
-# The others take minutes for a sample of 4000 rows, or are far behind at 256.
+# The others are left out there to save time.
 LARGE = ("scipy (Scott)", "Abramson", "mixture (BIC)")
 LARGE_FROM = 1000
 

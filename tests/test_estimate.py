@@ -143,7 +143,7 @@ BAD_SAMPLES = {
     "missing": ([1.0, math.nan, 2.0], r"position 1.*nan=.omit"),
     "two-dimensional": ([[1.0, 2.0], [3.0, 4.0]], r"\(2, 2\).*axis="),
     "a number": (3.0, "single number"),
-    "unequal rows": ([[1.0, 2.0], [3.0]], "cannot be read|rows 0 and 1 of x have lengths 2 and 1"),
+    "unequal rows": ([[1.0, 2.0], [3.0]], "cannot be read"),
 }
 
 
@@ -151,6 +151,8 @@ BAD_SAMPLES = {
 @pytest.mark.parametrize("act", [akde.bandwidth, akde.fit])
 def test_bad_samples(name, act):
     x, message = BAD_SAMPLES[name]
+    if act is akde.fit and name == "unequal rows":
+        message = "rows 0 and 1 of x have lengths 2 and 1"
     with pytest.raises(InvalidSampleError, match=message) as error:
         act(x)
     assert isinstance(error.value, ValueError)

@@ -72,7 +72,7 @@ def applies(method: str, task: Task) -> bool:
     """Return whether a peer exists for the dimension of a test, and for its bounds."""
     dimensions = {**DIMENSIONS_OF, **R_PEERS}.get(method)
     if method in R_PEERS and task.bed == REAL:
-        # mclust takes a minute for a table of eight columns and 1000 rows.
+        # Left out in more dimensions to save time.
         dimensions = (2,)
     has_dimension = dimensions is None or task.sample.shape[1] in dimensions
     return has_dimension and (task.bounds is not None or method not in BOUNDED_ONLY)
